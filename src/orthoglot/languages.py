@@ -3,6 +3,8 @@
 The canonical code is ISO 639-1 where there is one, else ISO 639-3 ("de", "gn", "arz"). Corpora spell
 otherwise: OPUS "aym" or "pt_br", FLORES "eng_Latn", LASER's Tatoeba files "cmn"; those spellings live here
 only. The codes qaa ... qtz, which ISO 639 reserves for private use, name invented languages.
+
+Names of locales and tags of files say more than a language: zh-TW, sr@latin, ca-ES-valencia. `langcodes` reads them.
 """
 
 from __future__ import annotations
@@ -10,8 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
+
+import langcodes
+from langcodes.data_dicts import ALL_SCRIPTS
+from langcodes.tag_parser import LanguageTagError
+from language_data.names import TRIES, name_to_code, normalize_name
 
 from orthoglot.errors import ConfigError
 
@@ -77,22 +84,6 @@ _INVENTED = {"qac": "Cyrl", "qad": "Grek", "qae": "Hira", "qaf": "Deva"}
 # Scripts without spaces between words; those of the second set have spaces between phrases.
 _WITHOUT_SPACES = {"Hans", "Hant", "Hira", "Jpan", "Khmr", "Laoo", "Mymr", "Thai", "Tibt"}
 _SPACES_BETWEEN_PHRASES = {"Khmr", "Laoo", "Mymr", "Thai", "Tibt"}
-# English names that people write in place of a code.
-_NAMES = """
-    afrikaans=af albanian=sq amharic=am arabic=ar armenian=hy assamese=as aymara=ay azerbaijani=az basque=eu
-    belarusian=be bengali=bn bosnian=bs breton=br bulgarian=bg burmese=my catalan=ca cebuano=ceb chinese=zh
-    croatian=hr czech=cs danish=da dutch=nl english=en esperanto=eo estonian=et filipino=tl finnish=fi
-    french=fr galician=gl georgian=ka german=de greek=el guarani=gn gujarati=gu haitian=ht hausa=ha
-    hebrew=he hindi=hi hungarian=hu icelandic=is igbo=ig indonesian=id irish=ga italian=it japanese=ja
-    javanese=jv kannada=kn kazakh=kk khmer=km kinyarwanda=rw korean=ko kurdish=ku kyrgyz=ky lao=lo latin=la
-    latvian=lv lingala=ln lithuanian=lt macedonian=mk malagasy=mg malay=ms malayalam=ml maltese=mt
-    mandarin=zh maori=mi marathi=mr mongolian=mn nepali=ne norwegian=no occitan=oc oriya=or oromo=om
-    pashto=ps persian=fa polish=pl portuguese=pt punjabi=pa quechua=qu romanian=ro russian=ru samoan=sm
-    sanskrit=sa serbian=sr shona=sn sindhi=sd sinhala=si slovak=sk slovenian=sl somali=so spanish=es
-    sundanese=su swahili=sw swedish=sv tagalog=tl tajik=tg tamil=ta tatar=tt telugu=te thai=th tibetan=bo
-    tigrinya=ti turkish=tr turkmen=tk ukrainian=uk urdu=ur uyghur=ug uzbek=uz vietnamese=vi welsh=cy
-    wolof=wo xhosa=xh yiddish=yi yoruba=yo zulu=zu
-"""
 # Names that stand for several scripts of Unicode.
 _PARTS = {
     "Hang": ("Hang", "Hani"),
@@ -109,24 +100,36 @@ _FURTHER_SCRIPTS = {
     "Mtei": "mni",
     "Tfng": "ber kab shi taq tzm",
 }
-# Regional spellings that OPUS uses as well as or instead of the plain code.
-_REGIONAL = {
-    "en": ("en_GB", "en_US"),
-    "es": ("es_ES", "es_MX"),
-    "fr": ("fr_FR", "fr_CA", "fr_ca"),
-    "nb": ("nb_NO",),
-    "nn": ("nn_NO",),
-    "pt": ("pt_PT", "pt_pt", "pt_BR", "pt_br"),
-    "zh": ("zh_CN", "zh_cn", "zh_TW", "zh_tw"),
-}
+# Regions in whose spelling OPUS has a language as well as or instead of the plain code (pt_PT or pt_pt), in the order
+# of preference.
+_REGIONS = {"en": "GB US", "es": "ES MX", "fr": "FR CA", "nb": "NO", "nn": "NO", "pt": "PT BR", "zh": "CN TW"}
 _PRIVATE_USE = re.compile(r"q[a-t][a-z]")
-# "pt_br", "eng_Latn", "pt-BR", "zh-Hans"; with a hyphen only the case distinguishes it from a pair ("en-de").
-_VARIETY = re.compile(r"(?P<code>[A-Za-z]{2,4})(_([A-Za-z]{2}|[A-Za-z]{4})|-([A-Z]{2}|[A-Z][a-z]{3}))")
+# "en-de" is a pair of languages, where BCP 47 has it for English of Germany.
+_PAIR = re.compile(r"[a-z]{2,3}-[a-z]{2,3}")
+_CODE_FIRST = re.compile(r"[A-Za-z]{2,3}(?![A-Za-z])")
+LONGEST_CODE, LONGEST_NAME = 3, 100  # characters
+# POSIX: language_REGION.ENCODING@modifier.
+_POSIX = re.compile(r"(?P<tag>[\w-]+)(?:\.[\w-]+)?(?:@(?P<modifier>\w+))?", re.ASCII)
+# Windows: the region before the script (az-AZ-Cyrl), and scripts of Chinese.
+_REGION_FIRST = re.compile(r"^(\w{2,3})-(\w{2})-(Latn|Cyrl|Arab)\b", re.ASCII | re.IGNORECASE)
+_WINDOWS = re.compile(r"^zh-CH([ST])\b", re.IGNORECASE)
+# Macrolanguages before whose members BCP 47 also writes their own code: zh-yue, ar-arz.
+_EXTENDED = {"ar", "kok", "lv", "ms", "sgn", "sw", "uz", "zh"}
+_VARIANT = re.compile(r"[a-z0-9]{5,8}|[0-9][a-z0-9]{3}", re.IGNORECASE)
 
-# "de", "pt_BR", "zh-Hans", "sr_Latn_RS", "es-419", as folders of message catalogues and XML files write languages.
-_LOCALE = re.compile(r"([A-Za-z]{2,3})(?:[-_]([A-Za-z]{4}))?(?:[-_]([A-Za-z]{2}|\d{3}))?")
-# Where Chinese is written in traditional characters.
-_TRADITIONAL = {"HK", "MO", "TW"}
+
+class Tag(NamedTuple):
+    """What the name of a locale or a language tag says; "" where it says nothing."""
+
+    language: str  # the project's code, or the name's own if nobody knows the language
+    script: str  # of ISO 15924, as it is written or as the region has it: Hant of zh-TW
+    region: str  # of ISO 3166 or UN M.49
+    variety: str  # variants, extensions and private use, in lower case
+
+    @property
+    def is_language(self) -> bool:
+        """Whether it says a language and nothing else."""
+        return not any(self[1:])
 
 
 class _Language(NamedTuple):
@@ -143,28 +146,116 @@ _CANONICAL = {spelling: code for code, row in _LANGUAGES.items() for spelling in
 
 
 def canonical(code: str) -> str:
-    """The project's code of a language spelled in any known way; a region or script is left out.
+    """The project's code of a language spelled in any known way; a region, script or variety is left out.
 
     Raises:
         ConfigError: nobody spells a language so; the message names near ones.
     """
-    variety = _VARIETY.fullmatch(code)
-    plain = (variety["code"] if variety else code).lower()
+    plain = code.lower()
     if plain in _CANONICAL:
         return _CANONICAL[plain]
-    if _PRIVATE_USE.fullmatch(plain):
-        return plain
-    if named := dict(entry.split("=") for entry in _NAMES.split()).get(code.lower()):
-        raise ConfigError(f"unknown language code {code!r}: the code of {code} is {named}")
+    tag = tag_of(code)
+    if tag and _CODE_FIRST.match(code) and not _PAIR.fullmatch(code) and is_known(tag.language):
+        return tag.language
+    if tag and is_known(tag.language) and code.isalpha():
+        raise ConfigError(f"unknown language code {code!r}: the code of {code} is {tag.language}")
     near = get_close_matches(plain, _CANONICAL, n=5, cutoff=0.5)
     hint = f"; near ones are {', '.join(near)}" if near else ""
     raise ConfigError(f"unknown language code {code!r}: write ISO 639-1, else ISO 639-3{hint}")
 
 
+def language_of(name: str) -> str:
+    """The project's code of the language of a locale or tag, as `canonical`, but of names in any form: pt-br.
+
+    Raises:
+        ConfigError: nobody knows the language.
+    """
+    tag = tag_of(name)
+    return tag.language if tag and is_known(tag.language) else canonical(name)
+
+
+def is_known(language: str) -> bool:
+    """Whether a code is that of a language: of ISO 639, or for private use."""
+    return bool(
+        language in _LANGUAGES
+        or _PRIVATE_USE.fullmatch(language)
+        or (_CODE_FIRST.fullmatch(language) and langcodes.Language.get(language).is_valid())
+    )
+
+
+@lru_cache(maxsize=4096)
+def tag_of(name: str) -> Tag | None:
+    """What a name says in BCP 47 (ca-ES-valencia), POSIX (sr@latin, de_DE.UTF-8), Windows (zh-CHS) or English (German).
+
+    None if it is none of these.
+    """
+    name = name.strip()
+    if code := _named("language", name):
+        return tag_of(code)
+    posix = _POSIX.fullmatch(name) if len(name) <= LONGEST_NAME else None
+    if not posix:
+        return None
+    text = _WINDOWS.sub(lambda found: f"zh-Han{found[1].lower()}", posix["tag"].replace("_", "-"))
+    try:
+        tag = langcodes.Language.get(_REGION_FIRST.sub(r"\1-\3-\2", text), normalize=False)
+    except LanguageTagError:
+        return None
+    modifier = posix["modifier"] or ""
+    variants = [*(tag.variants or []), *([modifier] if _VARIANT.fullmatch(modifier) else [])]
+    # Scripts by their names: sr@latin, and sr-latin in Java.
+    named = {part: code for part in (modifier, *variants) if (code := _script_named(part))}
+    variety = [part for part in variants if part not in named] + [*(tag.extensions or []), tag.private or ""]
+    return Tag(
+        _language_of(tag),
+        tag.script or next(iter(named.values()), "") or _script_of_region(tag),
+        tag.territory or "",
+        "-".join(filter(None, variety)).lower(),
+    )
+
+
+def _named(category: str, name: str) -> str:
+    """The code of a language or script that has this name in English; "" if none has."""
+    if not LONGEST_CODE < len(name) <= LONGEST_NAME:
+        return ""
+    code: str | None = name_to_code(category, name, "en")
+    # The library takes a name that only begins so, too.
+    return code if code and normalize_name(name) in TRIES[f"en/name_to_{category}"] else ""
+
+
+def _language_of(tag: langcodes.Language) -> str:
+    """The project's code of a tag's language: cmn of zh-cmn, tlh of i-klingon."""
+    code = (tag.language or "").lower()
+    if tag.extlangs and code in _EXTENDED:
+        code = tag.extlangs[-1]
+    if code in _CANONICAL or _PRIVATE_USE.fullmatch(code):
+        return _CANONICAL.get(code, code)
+    usual = langcodes.Language.get(code).language if code else ""
+    return _CANONICAL.get(usual or "", usual or code)
+
+
+def _script_named(part: str) -> str:
+    """The script that a modifier of POSIX or a variant names: Cyrl of cyrillic, and of Cyrl; "" if it names none."""
+    return part.title() if part.title() in ALL_SCRIPTS else _named("script", part)
+
+
+def _script_of_region(tag: langcodes.Language) -> str:
+    """The script that a language has in a region and not elsewhere: Hant of zh-TW."""
+    if not tag.territory:
+        return ""
+    usual = langcodes.Language.make(language=tag.language).maximize().script
+    there = langcodes.Language.make(language=tag.language, territory=tag.territory).maximize().script
+    return there if there and there != usual else ""
+
+
 def spellings(code: str) -> tuple[str, ...]:
     """All spellings that OPUS may use for a language, the canonical one first, regional ones last."""
     spelled = _language(code).spellings
-    return tuple(dict.fromkeys([*spelled, *_REGIONAL.get(spelled[0], ())]))
+    regions = _REGIONS.get(spelled[0], "").split()
+    return tuple(
+        dict.fromkeys(
+            [*spelled, *(f"{spelled[0]}_{name}" for region in regions for name in (region, region.lower()))]
+        )
+    )
 
 
 def iso3(code: str) -> str:
@@ -197,43 +288,83 @@ def unicode_scripts(code: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*_PARTS.get(main, (main,)), *further]))
 
 
+def bcp47(name: str) -> str:
+    """A name of a locale as XML has language tags: pt-BR of pt_BR, sr-Latn of sr@latin, de of German."""
+    plain = name.replace("_", "-")
+    tag = tag_of(name)
+    if tag is None or (_CODE_FIRST.match(plain) and plain.replace("-", "").isalnum()):
+        return plain
+    return "-".join(filter(None, tag))
+
+
 def is_locale(name: str) -> bool:
     """Whether a name is that of a known language, with or without script and region: de, pt_BR, zh-Hans, es-419."""
-    return of_locale(name) in _LANGUAGES
+    tag = tag_of(name) if _CODE_FIRST.match(name) else None
+    return bool(tag and tag.language in _LANGUAGES)
 
 
 def of_locale(name: str) -> str | None:
-    """The language of a locale, or its code as it is if nobody knows it; None of a name that is none of a locale."""
-    found = _LOCALE.fullmatch(name)
-    return _CANONICAL.get(found[1].lower(), found[1].lower()) if found else None
+    """The language of a locale, or its code unchanged if nobody knows it; None if the name is none of a locale."""
+    tag = tag_of(name)
+    return tag.language if tag else None
 
 
-def locales(code: str, names: Iterable[str], *, any_script: bool = False) -> list[str]:
-    """Those names of locales that stand for a language, the plainest first.
+def is_spelling(name: str, code: str) -> bool:
+    """Whether a name stands for a language or one of its varieties: es_AR or es_419 for es, but not es_xx."""
+    tag = tag_of(name)
+    region = langcodes.Language.make(language="en", territory=tag.region or None) if tag else None
+    return bool(tag and region and tag.language == code and region.is_valid())
 
-    First the name with the script that most text of the language has (zh_Hans), then the language alone, then the
-    regions in the order that corpora prefer them in (pt_PT before pt_BR), then the others by name.
+
+def locales(name: str, names: Iterable[str], *, any_script: bool = False) -> list[str]:
+    """Those names of locales that stand for a language or one of its varieties, the preferred one first.
+
+    For a language alone: first the name with the script that most text of the language has (zh_Hans), then the
+    language alone, then the regions in the order that corpora prefer them in (pt_PT before pt_BR), then the others by
+    name. For a script, region or variety: the same one; if there is none, those that say more (zh-TW for zh-Hant), or
+    else less (pt for pt-BR), but never something else (pt-PT for pt-BR).
 
     Args:
-        code: the language.
-        names: e.g. de, pt_BR, zh-Hans, es-419; a name that is none of a locale stands for nothing.
-        any_script: whether names with another script come last; they are left out if not.
+        name: a language, or a variety of one, e.g. pt or pt-BR.
+        names: e.g. de, pt_BR, zh-Hans, es-419, sr@latin; a name that is none of a locale stands for nothing.
+        any_script: whether for a language alone names with another script come last; they are left out if not.
     """
-    known = [spelling.lower() for spelling in spellings(code)]
+    wanted = tag_of(name)
+    tags = {
+        one: tag for one in set(names) if wanted and (tag := tag_of(one)) and tag.language == wanted.language
+    }
+    if wanted is None or not tags:
+        return []
+    if not wanted.is_language:
+        agreement = {one: _agreement(wanted, tag) for one, tag in tags.items()}
+        most = max(agreement.values())
+        tags = {one: tag for one, tag in tags.items() if most and agreement[one] == most}
+    known = [spelling.lower() for spelling in spellings(wanted.language)]
     ranked = []
-    for name in set(names):
-        found = _LOCALE.fullmatch(name)
-        if not found or of_locale(name) != code:
-            continue
-        written, region = (found[2] or "").title(), (found[3] or "").upper()
-        if not written and code == "zh" and region in _TRADITIONAL:
-            written = "Hant"
-        other = written not in ("", script(code))
-        plain = name.replace("-", "_").lower()
+    for one, tag in tags.items():
+        other = wanted.is_language and tag.script not in ("", script(wanted.language))
+        plain = re.split("[.@]", one)[0].replace("-", "_").lower()
         place = known.index(plain) if plain in known else len(known)
         if any_script or not other:
-            ranked.append((other, not written, bool(region), place, name))
-    return [name for *_, name in sorted(ranked)]
+            ranked.append((other, bool(tag.variety), not tag.script, bool(tag.region), place, one))
+    return [one for *_, one in sorted(ranked)]
+
+
+def _agreement(wanted: Tag, held: Tag) -> int:
+    """How well a tag of the same language fits: 3 the same, 2 it says more, 1 less, 0 something else.
+
+    A region without a script has the language's usual one.
+    """
+    if held == wanted:
+        return 3
+    if all(held_part == part for part, held_part in zip(wanted, held, strict=True) if part):
+        return 2
+    scripts = {
+        tag.script or (script(tag.language) if tag.region and tag.language in _LANGUAGES else "")
+        for tag in (wanted, held)
+    } - {""}
+    regions, varieties = {wanted.region, held.region} - {""}, {wanted.variety, held.variety} - {""}
+    return int(max(map(len, (scripts, regions, varieties))) <= 1)
 
 
 def parse_pair(pair: str) -> tuple[str, str]:
@@ -256,4 +387,9 @@ def parse_pair(pair: str) -> tuple[str, str]:
 @cache
 def _language(code: str) -> _Language:
     plain = canonical(code)
-    return _LANGUAGES.get(plain) or _Language(_INVENTED.get(plain, "Latn"), (plain,))
+    if plain in _LANGUAGES:
+        return _LANGUAGES[plain]
+    likely = (
+        "Latn" if _PRIVATE_USE.fullmatch(plain) else langcodes.Language.get(plain).maximize().script or "Latn"
+    )
+    return _Language(_INVENTED.get(plain, likely), (plain,))

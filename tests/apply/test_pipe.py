@@ -115,6 +115,32 @@ def test_from_tmx_to_tmx(models: dict[str, Path], tmp_path: Path) -> None:
     assert output.read_text().count('<tuv xml:lang="gn">') == 3
 
 
+def test_a_tag_stays_in_what_is_written_and_models_see_its_language(
+    models: dict[str, Path], tmp_path: Path
+) -> None:
+    for side, name in enumerate(("en", "gn")):
+        (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in PAIRS[:40]))
+    model = ["--model", models["plda"], "--threads", "1"]
+    named = ["--source-language", "en_GB", "--target-language", "gn-PY"]
+    mined = tmp_path / "mined.tmx"
+    done = run("mine", tmp_path / "en", tmp_path / "gn", "-o", mined, *model, *named)
+    assert done.exit_code == 0, done.exception
+    assert {*re.findall('xml:lang="(.*?)"', mined.read_text())} == {"en-GB", "gn-PY"}
+    # Good translations need not be in the variety of those that are filtered.
+    good = tmp_path / "good.tmx"
+    good.write_text(mined.read_text().replace("en-GB", "en-US"))
+    kept = ["-o", tmp_path / "kept.tmx", *model, "--no-identify"]
+    done = run("filter", mined, "--good", good, *kept)
+    assert done.exit_code == 0, done.exception
+    refused = run("filter", mined, "--good", good, *kept, "--source-language", "en-GB")
+    assert isinstance(refused.exception, DataError)
+    assert "no translation unit is in en-GB and gn; its languages are en-US, gn-PY" in str(refused.exception)
+    # Both sides of one language, or a variety that is not there: nothing is paired with itself.
+    for target, error in (("en-GB", ConfigError), ("en-AU", DataError)):
+        same = run("score", mined, *model, "--source-language", "en-GB", "--target-language", target)
+        assert isinstance(same.exception, error)
+
+
 def test_a_mined_memory_and_one_for_calibration(encoder: Path, tmp_path: Path) -> None:
     for side, name in enumerate(("en", "gn")):
         (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in PAIRS[:60]))

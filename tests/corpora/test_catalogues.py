@@ -290,6 +290,53 @@ def test_a_catalogue_of_ones_own_is_read_in_the_direction_of_its_header(tmp_path
     assert list(read_source(source, "en", "fr")) == [("Tree", "Baum")]
 
 
+@pytest.mark.parametrize(
+    ("stated", "language"),
+    [
+        ("sr@latin", "sr"),
+        ("ca@valencia", "ca"),
+        ("uz@cyrillic", "uz"),
+        ("de@hebrew", "de"),
+        ("de_DE.UTF-8", "de"),
+        ("es_ES@tradnl", "es"),
+        ("German", "de"),
+        ("Norwegian Bokmål", "nb"),
+        ("zh_CN.GB2312", "zh"),
+    ],
+)
+def test_a_catalogue_says_its_language_in_any_spelling(
+    stated: str, language: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = write(tmp_path / "mine.po", message("Tree", "Text"), language=stated)
+    source = Source(name="mine", kind="po", paths=[str(path)])
+    with caplog.at_level("INFO"):
+        assert list(read_source(source, "en", language)) == [("Tree", "Text")]
+    said = [record.getMessage() for record in caplog.records]
+    assert said == ([] if stated in ("German", "Norwegian Bokmål") else [f"{path}: {language} is {stated}"])
+    assert list(read_source(source, language, "en")) == [("Text", "Tree")]
+    with pytest.raises(DataError, match=f"translates into {stated!r}, which is neither en nor fr"):
+        list(read_source(source, "en", "fr"))
+
+
+def test_a_catalogue_of_another_variety_is_refused(tmp_path: Path) -> None:
+    path = str(write(tmp_path / "mine.po", message("Colour", "Cor"), language="pt_BR"))
+    source = Source(name="mine", kind="po", paths=[path])
+    assert list(read_source(source, "en", "pt-BR")) == [("Colour", "Cor")]
+    assert list(read_source(source, "pt", "pt_BR")) == [("Colour", "Cor")]
+    assert list(read_source(source, "pt_BR", "pt")) == [("Cor", "Colour")]
+    with pytest.raises(DataError, match="translates into 'pt_BR', which is neither en nor pt_PT"):
+        list(read_source(source, "en", "pt_PT"))
+
+
+def test_locales_of_posix_are_found_in_a_folder() -> None:
+    names = ("sr@latin", "sr", "uz@cyrillic", "ca@valencia", "ca", "de_DE.UTF-8", "ksh", "German")
+    paths = [PurePosixPath(f"{name}.po") for name in names]
+    assert [path.name for path in choose(paths, "ca")[0]] == ["ca.po", "ca@valencia.po"]
+    assert [path.name for path in choose(paths, "sr")[0]] == ["sr.po"]
+    assert [path.name for path in choose(paths, "sr", ["sr@latin"])[0]] == ["sr@latin.po"]
+    assert [path.name for path in choose(paths, "de")[0]] == ["de_DE.UTF-8.po"]
+
+
 def test_the_localisation_corpus_has_enough_of_every_language_and_no_message_in_two_splits(
     tmp_path: Path,
 ) -> None:

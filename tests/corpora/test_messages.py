@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,18 +83,74 @@ def test_access_keys_go_where_both_sides_have_one(
         ("{n, plural, one {# file} other {# files}}", "{n, plural, other {# Dateien}}", "placeholders"),
         ("<b>Save</b>", "Speichern", "markup"),
         ("Save", "<i>Speichern</i>", "markup"),
-        ("[Save](x)", "Speichern", "markup"),
+        ("<0>Save</0> <em>it</em>", "<0>Speichern</0>", "markup"),
+        ("<user>Ann</user>", "Anna", "markup"),
     ],
 )
 def test_sides_that_differ_are_left_out_with_the_reason(source: str, target: str, reason: str) -> None:
     assert plain(source, target) == LeftOut(reason)
 
 
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("If a<b and c>d then stop", "Si a<b et c>d, arrête"),
+        ("x <y and z> w", "x <y und z> w"),
+        ("Usage: copy <file> <target file>", "Aufruf: copy <Datei> <Zieldatei>"),
+        ("A List<String> of vector<int>", "Eine List<String> aus vector<int>"),
+        ("Write to <ann@example.org> or <b = 3 and c>", "Schreib an <ann@example.org> oder <b = 3 und c>"),
+        ("I <3 you and you <3 me", "Ich <3 dich und du <3 mich"),
+        ("Marks&Spencer sells tea", "Marks&Spencer verkauft Tee"),
+        ("He ate at Marks&Spencer today", "Er aß heute bei Marks&Spencer"),
+        ("Johnson&Johnson pays", "Johnson&Johnson zahlt"),
+        ("Rock&roll lives", "Rock&roll lebt"),
+        ("They met Tom &Jerry in town, then they all went home.", "Sie trafen Tom &Jerry in der Stadt."),
+        ("The set {1, 2} is small", "Die Menge {1; 2} ist klein"),
+        ("All {x | x > 0} and {a, b}", "Alle {x | x > 0} und {a, b, c}"),
+        ("Smile :-{ again", "Lächle wieder }:-)"),
+        ("Up to %20 off", "Bis zu 20% weniger"),
+        ("50% off", "%50 indirim"),
+        ("100 % des gens", "all of the people"),
+        ("It is 5%e of all, 10%-a", "C'est 5 %e de tout, 10 %-a"),
+        ("Prices rose by 5 percent", "Hinnat nousivat 5 %e ja 6\u00a0%a"),
+        ("The $HOME variable", "Die Variable für das eigene Verzeichnis"),
+        ("Room_temperature is 20", "Temperatur_des Raums ist 20"),
+        ("Use *bold*", "Nimm *fett*"),
+    ],
+)
+def test_ordinary_text_stays(source: str, target: str) -> None:
+    assert plain(source, target) == SentencePair(source, target)
+    assert plain(target, source) == SentencePair(target, source)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "sentences"),
+    [
+        ("See [docs](http://a.b)", "Siehe Handbuch", ("See docs", "Siehe Handbuch")),
+        ("<user>Ann</user> <br/>left", "<user>Ann</user><br/> ging", ("Ann  left", "Ann  ging")),
+        ('<cf bold="on">a</cf>', '<cf bold="on">b</cf>', ("a", "b")),
+        ("<input disabled> on", "<input disabled> an", (" on", " an")),
+        ("Copy %1 to %2", "Kopiere %1", ("Copy X to %2", "Kopiere X")),
+        ("%50 and $x", "%50 und $x", ("X and X", "X und X")),
+        ("Page 1 %d", "Seite 1 %d", ("Page 1 X", "Seite 1 X")),
+        (
+            "{n, number} of {0:d MMM} {a.b[1]!r:>5}",
+            "{n, number} {0:d MMM} {a.b[1]!r:>5}",
+            ("X of X X", "X X X"),
+        ),
+    ],
+)
+def test_what_may_be_text_is_markup_where_form_or_the_other_side_say_so(
+    source: str, target: str, sentences: tuple[str, str]
+) -> None:
+    assert plain(source, target) == SentencePair(*sentences)
+
+
 @given(st.text(alphabet="abC {}%()<>/sd$&_;1"), st.text(alphabet="abC {}%()<>/sd$&_;1"))
 def test_any_text_is_a_pair_or_left_out_the_same_way_round(source: str, target: str) -> None:
     there, back = plain(source, target), plain(target, source)
     if isinstance(there, SentencePair):
-        assert "{" not in there.source
+        assert not re.search(r"\{[^{}]*\{|<(a|b|d|s)>", there.source)
         assert back == there[::-1] or back == LeftOut("untranslated")
 
 
@@ -120,6 +178,13 @@ def test_the_first_placeholder_of_a_text() -> None:
         "%(a)0",
         "<a.",
         "(&",
+        "<a b=",
+        "<a checked ",
+        "<x></x>",
+        "{a!",
+        "{ ",
+        "{0:",
+        "1 %",
     ],
 )
 def test_the_time_is_linear_in_the_length_of_a_message(part: str) -> None:

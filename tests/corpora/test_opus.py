@@ -84,6 +84,25 @@ def test_a_corpus_is_fetched_whichever_way_round_and_however_spelled(
     assert names == ["en-ay.zip", "en-zh.zip", "manifest.json", "pt-en.zip"]
 
 
+@pytest.mark.parametrize(
+    ("code", "spelled"),
+    [
+        ("sr", "sr@latin"), ("sr", "sr@Latn"), ("sr", "sr_Latn"), ("ca", "ca@valencia"), ("be", "be_tarask"),
+        ("es", "es_AR"), ("zh", "zh_HK"), ("zh", "zh_Hant"), ("en", "en_gb"), ("bn", "bn_IN"), ("de", "de_AT"),
+        ("ar", "ar_TN"),
+    ],
+)  # fmt: skip
+def test_any_region_of_a_language_is_read_and_can_be_named(code: str, spelled: str, tmp_path: Path) -> None:
+    other = "fr"
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        for suffix, text in ((other, "un\n"), (spelled, "one\n")):
+            archive.writestr(f"GNOME.{other}-{spelled}.{suffix}", text)
+        archive.writestr("README", "")
+    assert list(read_moses_zip(tmp_path / "x.zip", other, code)) == [("un", "one")]
+    values = opus_settings(f"{other}-{code}").model_dump() | {"spellings": {code: [spelled]}}
+    assert list(OpusSettings.model_validate(values).archives(f"{other}-{code}")) == [f"{other}-{spelled}"]
+
+
 def test_all_spellings_that_are_named_are_fetched_and_read_as_one_language(tmp_path: Path) -> None:
     packages = {
         ("en", "zh_cn"): [("one", "一")],

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 from pathlib import Path
 from xml.etree import ElementTree
+from xml.sax.saxutils import escape
 
 import pytest
 from hypothesis import given
@@ -21,9 +23,10 @@ from orthoglot.text.messages import plain
 NAMED = "margin\tsource\ttarget\n1.5\tone\teins\n1.2\ttwo\tzwei\n"
 PAIRS = [("one", "eins"), ("two", "zwei")]
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
-# As OmegaT exports a project, but for its document type.
+# As OmegaT exports a project.
 OMEGAT = """<?xml version="1.0" encoding="UTF-8"?>
 <!-- a memory -->
+<!DOCTYPE tmx SYSTEM "tmx11.dtd">
 <tmx version="1.1">
   <header creationtool="OmegaT" o-tmf="OmegaT TMX" adminlang="EN-US" datatype="plaintext" segtype="sentence" \
 srclang="EN-US">
@@ -184,7 +187,9 @@ def test_a_memory_of_two_languages_is_not_asked_which(tmp_path: Path) -> None:
     assert read([path]).languages == ("en", "de")
     third = '<tu><tuv lang="fr"><seg>Mer</seg></tuv></tu></body>'
     path.write_text(OMEGAT.replace("</body>", third))
-    with pytest.raises(ConfigError, match=r"a\.tmx: name its languages with --source-language .*en, de, fr"):
+    with pytest.raises(
+        ConfigError, match=r"a\.tmx: name its languages with --source-language .*it has EN-US, DE, fr"
+    ):
         read([path])
     assert read([path], ("en", "de")).pairs == found.pairs
 
@@ -214,6 +219,142 @@ def test_a_memory_keeps_every_byte_of_what_stays(encoding: str, kept: list[int],
     assert written == encoded(cut(*{*WHOLE} - {*kept}))
     if kept:
         assert read([tmp_path / "b.tmx"]).pairs == [found.pairs[number] for number in chosen]
+
+
+PERCENT = [
+    ("10% discount for all", "10%-a rabato por ĉiuj"),
+    ("He ate at Marks&Spencer today", "Il a mangé chez Marks&Spencer"),
+    ("I <3 you", "Je t'aime <3"),
+    ("If a<b and c>d then stop", "Si a<b et c>d, arrête"),
+    ("The set {1, 2} is small", "L'ensemble est petit : {1, 2}"),
+    ("Use *bold* and **strong** `code`", "Utilisez *gras* et **fort** `code`"),
+    ("See [docs](http://a.b) for $HOME", "Voir la doc"),
+    ("Up to %20 off", "Jusqu'à 20% de moins"),
+    ("&Open <b>%s</b> &gt; go", "&Ouvrir <b>%s</b> &gt; va"),
+    ("Room_temperature  is 20 ", "Température_de la pièce 20"),
+]
+
+
+@pytest.mark.parametrize("name", ["a.tmx", "a.xlf", "a.po"])
+def test_what_is_written_is_what_was_read(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    if name == "a.po":
+        path.write_text("".join(f'msgid "{a}"\nmsgstr "{b}"\n\n' for a, b in PERCENT), encoding="utf-8")
+    elif name == "a.tmx":
+        write_rows(path, ["source", "target"], PERCENT, languages=("en", "fr"), places=(0, 1))
+    else:
+        units = "".join(
+            f"<trans-unit><source>{escape(a)}</source><target>{escape(b)}</target></trans-unit>"
+            for a, b in PERCENT
+        )
+        file = f'<file source-language="en" target-language="fr"><body>{units}</body></file>'
+        path.write_text(f"<xliff>{file}</xliff>", encoding="utf-8")
+    found = read([path], ("en", "fr"))
+    every = [*range(len(PERCENT))]
+    assert [tuple(row) for row in found.rows] == PERCENT
+    assert read([write(found, tmp_path / "b.tsv", *every)]).pairs == PERCENT
+    write(found, tmp_path / "b.jsonl", *every)
+    assert [line for _, line in read_json(tmp_path / "b.jsonl")] == [
+        {"source": source, "target": target} for source, target in PERCENT
+    ]
+    if name != "a.tmx":
+        write(found, tmp_path / "b.tmx", *every)
+        assert [tuple(row) for row in read([tmp_path / "b.tmx"]).rows] == PERCENT
+    # What is encoded has no marks of programs.
+    assert found.pairs[8] == ("Open X > go", "Ouvrir X > va")
+    assert found.pairs[3] == PERCENT[3]
+
+
+def tmx_of(*units: dict[str, str], source: str = "en") -> str:
+    body = "".join(
+        "<tu>"
+        + "".join(f'<tuv xml:lang="{tag}"><seg>{text}</seg></tuv>' for tag, text in one.items())
+        + "</tu>\n"
+        for one in units
+    )
+    return f'<tmx version="1.4"><header srclang="{source}"/><body>\n{body}</body></tmx>'
+
+
+def test_two_varieties_of_a_language_are_the_two_sides(tmp_path: Path) -> None:
+    path = tmp_path / "a.tmx"
+    path.write_text(tmx_of({"pt-PT": "O comboio", "pt-BR": "O trem"}, source="pt-BR"))
+    found = read([path])
+    assert (found.pairs, found.languages, found.tags) == (
+        [("O trem", "O comboio")],
+        ("pt", "pt"),
+        ("pt-BR", "pt-PT"),
+    )
+    other = read([path], ("pt_PT", "pt_BR"))
+    assert (other.pairs, other.languages, other.tags) == (
+        [("O comboio", "O trem")],
+        ("pt", "pt"),
+        ("pt_PT", "pt_BR"),
+    )
+    assert read([path], (None, "pt-PT")).pairs == found.pairs
+    for tags in (("pt", "pt"), ("pt-BR", "pt_BR"), ("pt_br", "PT-BR")):
+        with pytest.raises(
+            ConfigError, match=rf"a\.tmx: both sides are {tags[0]}: name two languages, or two varieties"
+        ):
+            read([path], tags)
+    path.write_text(tmx_of({"pt-PT": "O comboio", "en": "The train"}))
+    with pytest.raises(
+        DataError, match=r"no translation unit is in pt_BR and pt_PT; its languages are en, pt-PT"
+    ):
+        read([path], ("pt_BR", "pt_PT"))
+    path.write_text(tmx_of({"pt-PT": "a", "pt-BR": "b", "pt-AO": "c"}))
+    with pytest.raises(ConfigError, match=r"name its languages with .*; it has pt-PT, pt-BR, pt-AO"):
+        read([path])
+
+
+def test_models_see_the_language_and_files_the_tag(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlf"
+    units = "<trans-unit><source>The train</source><target>O trem</target></trans-unit>"
+    path.write_text(f'<xliff><file source-language="en-US" target-language="pt-BR">{units}</file></xliff>')
+    found = read([path])
+    assert (found.languages, found.tags) == (("en", "pt"), ("en-US", "pt-BR"))
+    text = write(found, tmp_path / "b.tmx", 0).read_text()
+    assert 'srclang="en-US"' in text
+    assert '<tuv xml:lang="pt-BR"><seg>O trem<' in text
+    assert read([tmp_path / "b.tmx"]).tags == ("en-US", "pt-BR")
+    (tmp_path / "a.tsv").write_text("The train\tVoz je otišao\n")
+    table = read([tmp_path / "a.tsv"], ("en_GB", "sr-Latn"))
+    assert (table.languages, table.tags) == (("en", "sr"), ("en_GB", "sr-Latn"))
+    assert re.findall('xml:lang="(.*?)"', write(table, tmp_path / "c.tmx", 0).read_text()) == [
+        "en-GB",
+        "sr-Latn",
+    ]
+    posix = read([tmp_path / "a.tsv"], ("English", "sr@latin"))
+    assert posix.languages == ("en", "sr")
+    assert re.findall('xml:lang="(.*?)"', write(posix, tmp_path / "c.tmx", 0).read_text()) == [
+        "en",
+        "sr-Latn",
+    ]
+    with pytest.raises(ConfigError, match="unknown language code 'xx'"):
+        read([tmp_path / "a.tsv"], ("xx", None))
+
+
+def test_units_with_two_variants_stay_or_go_whole(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "a.tmx"
+    text = tmx_of({"en": "See you", "de": "Bis bald"}, {"en": "Tree", "de": "Baum"}, {"en": "%s", "de": "x"})
+    text = text.replace("<seg>Bis bald", "<seg> </seg></tuv><tuv xml:lang='de'><seg>Bis bald")
+    text = text.replace(
+        "Bis bald</seg></tuv>", "Bis bald</seg></tuv><tuv xml:lang='de'><seg>Ciao</seg></tuv>"
+    )
+    path.write_text(text.replace("<tmx", '<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx'))
+    with caplog.at_level("INFO"):
+        found = read([path])
+    assert f"{path}: left out 1 further_variant, 1 placeholders" in caplog.text
+    assert (found.pairs, found.units) == ([("See you", "Bis bald"), ("Tree", "Baum")], [0, 1])
+    assert found.left_out == {2: "placeholders"}
+    whole = path.read_text()
+    parts = whole.partition("<tu>")[0], *re.findall(r"<tu>.*?</tu>\n", whole), "</body></tmx>"
+    assert write(found, tmp_path / "b.tmx", 0).read_text() == f"{parts[0]}{parts[1]}{parts[-1]}"
+    found.write(tmp_path / "c.tmx", ("reason",), [(1, ("low",))], others="reason")
+    rejected = (tmp_path / "c.tmx").read_text()
+    assert rejected.count("<tu>") == 2
+    assert '<prop type="reason">low</prop>' in rejected
+    assert '<prop type="reason">placeholders</prop>' in rejected
+    assert "Bis bald" not in rejected
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
@@ -249,7 +390,7 @@ def test_a_file_may_replace_itself_and_prefixes_stay(tmp_path: Path) -> None:
         (OMEGAT[:-30], "a.tmx: not well-formed XML"),
         (OMEGAT.replace("</tuv>", "", 1), "a.tmx: not well-formed XML"),
         (OMEGAT.replace("tree", "\x01"), "a.tmx: not well-formed XML"),
-        (OMEGAT.replace("<tmx", "<!DOCTYPE tmx SYSTEM 'tmx11.dtd'><tmx"), "a.tmx: has a document type"),
+        (OMEGAT.replace('11.dtd"', "11.dtd\" [<!ENTITY x 'y'>]"), "a.tmx: has a document type"),
         (OMEGAT.replace("<note>first</note>", "<tu/>"), "a.tmx: a <tu> within a <tu>"),
     ],
 )
@@ -338,14 +479,17 @@ def test_from_tsv_to_tmx_and_back(
     assert [[prop.text for prop in unit.findall("prop")] for unit in units] == [
         [note] if rows[number][1] else [] for number, (_, note, _) in enumerate(legal)
     ]
-    # Back in TSV they are what `fit` makes of a memory's text.
+    # What `fit` encodes is cleaned; back in TSV is what was read.
     found = read([folder / "a.tmx"])
     assert found.languages == ("en", "zh")
-    items = [plain(source, target) for source, _, target in legal]
-    assert found.pairs == [item for item in items if not isinstance(item, LeftOut)]
+    items = [(plain(source, target), (source, target)) for source, _, target in legal]
+    paired = [(item, as_read) for item, as_read in items if not isinstance(item, LeftOut)]
+    assert found.pairs == [item for item, _ in paired]
     write(found, folder / "b.tsv", *range(len(found.pairs)))
     if found.pairs:
-        lines = [tuple(text.translate({9: " ", 10: " ", 13: " "}) for text in pair) for pair in found.pairs]
+        lines = [
+            tuple(text.translate({9: " ", 10: " ", 13: " "}) for text in as_read) for _, as_read in paired
+        ]
         assert read([folder / "b.tsv"]).pairs == lines or lines[0] == ("source", "target")
 
 

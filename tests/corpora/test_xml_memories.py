@@ -5,9 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import socket
 import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from xml.parsers import expat
 
 import pytest
 from hypothesis import given
@@ -16,8 +20,10 @@ from hypothesis import strategies as st
 from orthoglot.corpora.prepare import PrepareSettings, prepare
 from orthoglot.errors import DataError
 from orthoglot.formats.base import Source
+from orthoglot.formats.kinds import tmx
 from orthoglot.formats.kinds.local import LocalSettings
 from orthoglot.formats.sources import form_of, read_source
+from orthoglot.text import xml_memory
 from orthoglot.text.bitext import LeftOut, SentencePair, write_pairs
 
 TMX = """<?xml version="1.0" encoding="UTF-8"?>
@@ -49,6 +55,12 @@ def read(path: Path, pair: str = "en-de") -> list[Any]:
     kind = form_of([str(path)])
     source = Source.model_validate({"name": "memory", "kind": kind, "paths": [str(path)]})
     return list(read_source(source, *pair.split("-")))
+
+
+def sides(path: Path, source: str, target: str) -> list[Any]:
+    """The items in two languages or varieties of languages."""
+    kind = form_of([str(path)])
+    return list(read_source(Source(name="memory", kind=kind, paths=[str(path)]), source, target))
 
 
 def write(path: Path, form: str, units: str, encoding: str = "utf-8") -> Path:
@@ -97,7 +109,42 @@ def test_of_variants_the_plainest_counts_and_the_first_of_equal_ones(tmp_path: P
     units = unit(**{"en-GB": "Colour", "en": "Color", "zh-TW": "顏色", "zh-Hans": "颜色"})
     twice = unit(en="a", zh="甲").replace("</tu>", '<tuv xml:lang="en"><seg>b</seg></tuv></tu>')
     path = write(tmp_path / "m.tmx", TMX, units + twice + unit(en="Ship", **{"zh-TW": "船"}))
-    assert read(path, "en-zh") == [("Color", "颜色"), ("a", "甲"), ("Ship", "船")]
+    further = LeftOut("further_variant")
+    assert read(path, "en-zh") == [("Color", "颜色"), ("a", "甲"), further, ("Ship", "船")]
+
+
+def test_a_blank_variant_hides_no_other_and_further_ones_are_counted(tmp_path: Path) -> None:
+    def variants(tag: str, *texts: str) -> str:
+        return "".join(f'<tuv xml:lang="{tag}"><seg>{one}</seg></tuv>' for one in texts)
+
+    units = [
+        ("See you",), ("Bis bald", "Bis dann", "", "Ciao"),
+        ("", "Good night", "Night"), (" ", "Gute Nacht"),
+        ("", " "), ("Leer",),
+        ("Empty",), ("",),
+    ]  # fmt: skip
+    text = "".join(
+        f"<tu>{variants('en', *sources)}{variants('de', *targets)}</tu>"
+        for sources, targets in zip(units[::2], units[1::2], strict=True)
+    )
+    further = LeftOut("further_variant")
+    assert read(write(tmp_path / "m.tmx", TMX, text)) == [
+        ("See you", "Bis bald"), further, further,
+        ("Good night", "Gute Nacht"), further,
+        ("", "Leer"),
+        LeftOut("untranslated"),
+    ]  # fmt: skip
+
+
+def test_line_breaks_of_the_layout_become_one_space(tmp_path: Path) -> None:
+    laid_out = {"en": "\n\t\tThe  garden\n\n  is <hi>\n closed</hi>.\n", "de": "Der Garten\r\nist zu. "}
+    assert read(write(tmp_path / "m.tmx", TMX, unit(**laid_out))) == [
+        ("The  garden is closed.", "Der Garten ist zu.")
+    ]
+    # A line break that the file writes as a character is text.
+    assert read(write(tmp_path / "m.tmx", TMX, unit(en="a&#13;b", de=" c ")))[0] == ("a\rb", " c ")
+    units = "<trans-unit><source>\n  A\n  tree\n</source><target>\n Ein\n Baum</target></trans-unit>"
+    assert read(write(tmp_path / "m.xlf", XLIFF, units))[0] == ("A tree", "Ein Baum")
 
 
 def test_units_of_xliff_1_2(tmp_path: Path) -> None:
@@ -163,21 +210,220 @@ def test_entities_and_document_types_are_refused(form: str, tmp_path: Path) -> N
     secret.write_text("secret")
     types = [
         LAUGHS.format(root=root, entities=entities),
-        f'<!DOCTYPE {root} SYSTEM "http://127.0.0.1:9/x.dtd">',
-        f'<!DOCTYPE {root} SYSTEM "{secret.as_uri()}">',
         f'<!DOCTYPE {root} [<!ENTITY a9 SYSTEM "{secret.as_uri()}">]>',
-        f"<!-- {'x' * 5000} --><!DOCTYPE {root}>",
+        f'<!DOCTYPE {root} SYSTEM "x.dtd" [<!ENTITY % more SYSTEM "{secret.as_uri()}"> %more;]>',
+        f"<!-- {'x' * 70_000} --><!DOCTYPE {root} []>",
     ]
     units = unit(en="&a9;", de="&a9;")
     for doctype in types:
         start, end = form.format(units=units).split(f"<{root}", 1)
         (tmp_path / name).write_text(f"{start}{doctype}\n<{root}{end}")
-        with pytest.raises(DataError, match=rf"{name}: has a document type"):
+        with pytest.raises(
+            DataError, match=rf"{name}: has a document type with declarations of its own"
+        ) as refused:
             read(tmp_path / name)
-    # An entity that nothing declares is no text either.
-    write(tmp_path / name, form, units)
-    with pytest.raises(DataError, match="not well-formed"):
-        read(tmp_path / name)
+        assert "\n" not in str(refused.value)
+    # An entity that nothing declares is no text either, whatever another file may declare.
+    for doctype in ("", f'<!DOCTYPE {root} SYSTEM "{secret.as_uri()}">'):
+        start, end = form.format(units=units).split(f"<{root}", 1)
+        (tmp_path / name).write_text(f"{start}{doctype}<{root}{end}")
+        with pytest.raises(DataError, match="not well-formed"):
+            read(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "doctype",
+    [
+        '<!DOCTYPE tmx SYSTEM "tmx14.dtd">',
+        "<!DOCTYPE tmx SYSTEM 'http://127.0.0.1:9/tmx11.dtd'>",
+        '<!DOCTYPE tmx PUBLIC "-//LISA OSCAR:1998//DTD for Translation Memory eXchange//EN" "tmx14.dtd" >',
+        "<!DOCTYPE tmx>",
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_document_type_alone_is_read_and_nothing_is_fetched(
+    doctype: str, encoding: str, tmp_path: Path
+) -> None:
+    # If it were read, this file would end the reading.
+    (tmp_path / "tmx14.dtd").write_text("<!ELEMENT")
+    text = TMX.format(units=unit(en="A tree &amp; more", de="Ein Baum")).replace("UTF-8", encoding)
+    (tmp_path / "m.tmx").write_text(text.replace("<tmx", f"{doctype}\n<tmx"), encoding=encoding)
+    with patched_sockets():
+        assert read(tmp_path / "m.tmx") == [("A tree & more", "Ein Baum")]
+
+
+@contextmanager
+def patched_sockets() -> Iterator[None]:
+    """No socket and, but for the memory, no file may be opened."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket, "socket", None)
+        patch.setattr(socket, "create_connection", None)
+        yield
+
+
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("start", "filling", "mebibytes", "cause"),
+    [
+        ('<tmx><header x="', b"a" * MIB, 80, "a tag or comment is longer than 16 MiB"),
+        ("<tmx><!-- ", b"<b> " * (MIB // 4), 80, "a tag or comment is longer than 16 MiB"),
+        ("<tmx><?pi ", b"<? " * (MIB // 3), 80, "a tag or comment is longer than 16 MiB"),
+        ('<!DOCTYPE tmx SYSTEM "', b"a" * MIB, 80, "a tag or comment is longer than 16 MiB"),
+        ("", b" " * MIB, 2048, "a text is longer than 32 MiB"),
+        ("<tmx><body>", b" \n" * (MIB // 2), 2048, "a text is longer than 32 MiB"),
+        ("<tmx><body><tu><tuv><seg>", b"a" * MIB, 2048, "a text is longer than 32 MiB"),
+    ],
+)
+def test_one_huge_part_is_refused_in_linear_time_and_little_memory(
+    start: str, filling: bytes, mebibytes: int, cause: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+
+    def huge(_: Path) -> Iterator[bytes]:
+        yield start.encode()
+        for _ in range(mebibytes):
+            sizes.append(len(filling))
+            yield filling
+
+    fed: list[int] = []
+    real = expat.ParserCreate
+
+    class Counting:
+        def __init__(self, *arguments: Any) -> None:
+            self.__dict__["parser"] = real(*arguments)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.parser, name)
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            setattr(self.parser, name, value)
+
+        def Parse(self, data: bytes, *last: bool) -> Any:  # noqa: N802
+            fed.append(len(data))
+            # What is not complete is read once more.
+            fed.append(max(sum(fed[::2]) - len(data) - self.parser.CurrentByteIndex, 0))
+            return self.parser.Parse(data, *last)
+
+    monkeypatch.setattr(xml_memory, "unpacked", huge)
+    monkeypatch.setattr(xml_memory.expat, "ParserCreate", Counting)
+    tracemalloc.start()
+    with pytest.raises(DataError, match=cause):
+        read(tmp_path / "m.tmx")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sum(sizes) <= 40 * MIB
+    assert sum(fed) <= 3 * sum(sizes) + MIB
+    assert peak < 400 * MIB
+
+
+def test_long_parts_below_the_limit_are_read(tmp_path: Path) -> None:
+    note, comment = "n" * (3 * MIB), "<c>" * MIB
+    units = f"<!-- {comment} -->" + unit(en="A tree", de="Ein Baum").replace("<tu>", f'<tu x="{note}">')
+    assert read(write(tmp_path / "m.tmx", TMX, units)) == [("A tree", "Ein Baum")]
+
+
+def test_of_two_varieties_the_named_one_is_read(tmp_path: Path) -> None:
+    both = unit(**{"en": "The train", "pt-PT": "O comboio", "pt-BR": "O trem"})
+    one = unit(**{"en": "A bus", "pt-PT": "Um autocarro"})
+    path = write(tmp_path / "m.tmx", TMX, both + one)
+    assert sides(path, "en", "pt_BR") == [("The train", "O trem"), LeftOut("other_languages")]
+    assert sides(path, "en", "pt-PT") == [("The train", "O comboio"), ("A bus", "Um autocarro")]
+    assert sides(path, "pt-br", "pt-pt") == [("O trem", "O comboio"), LeftOut("other_languages")]
+    assert sides(path, "pt", "pt-PT") == [("O trem", "O comboio"), LeftOut("other_languages")]
+    with pytest.raises(
+        DataError, match="no translation unit is in en and pt-AO; its languages are en, pt-BR, pt-PT"
+    ):
+        sides(path, "en", "pt-AO")
+    chinese = unit(**{"en": "Color", "zh-CN": "颜色", "zh-TW": "顏色"}) + unit(
+        **{"en": "Ship", "zh-CN": "船"}
+    )
+    path = write(tmp_path / "m.tmx", TMX, chinese)
+    assert sides(path, "en", "zh-TW") == [("Color", "顏色"), LeftOut("other_languages")]
+    assert sides(path, "en", "zh-Hant") == [("Color", "顏色"), LeftOut("other_languages")]
+    assert sides(path, "zh-CN", "zh-TW") == [("颜色", "顏色"), LeftOut("other_languages")]
+
+
+def test_a_file_without_the_named_variety_serves_if_it_does_not_say_another(tmp_path: Path) -> None:
+    path = write(tmp_path / "m.tmx", TMX, unit(en="A tree", pt="Uma árvore"))
+    assert sides(path, "en-US", "pt-BR") == [("A tree", "Uma árvore")]
+    path = write(tmp_path / "m.tmx", TMX, unit(**{"en": "A tree", "pt-PT": "Uma árvore"}))
+    with pytest.raises(DataError, match="no translation unit is in pt-BR and pt-PT"):
+        sides(path, "pt-BR", "pt-PT")
+
+
+def test_a_language_alone_takes_what_is_there_and_says_which(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    units = unit(**{"en": "a", "pt-PT": "b", "pt-BR": "c"}) + unit(**{"en": "d", "pt-BR": "e"})
+    path = write(tmp_path / "m.tmx", TMX, units + unit(**{"en": "f", "pt-PT": "g", "pt-AO": "h"}))
+    with caplog.at_level("INFO"):
+        assert sides(path, "en", "pt") == [("a", "b"), ("d", "e"), ("f", "g")]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{path}: pt is pt-PT (2) and pt-BR (1), not pt-AO"
+    ]
+    caplog.clear()
+    with caplog.at_level("INFO"):
+        sides(path, "en", "pt_BR")
+    assert caplog.records == []
+
+
+def test_files_of_an_xliff_in_two_varieties_are_kept_apart(tmp_path: Path) -> None:
+    def file(source: str, target: str, text: str) -> str:
+        return (
+            f'<file source-language="{source}" target-language="{target}" original="x"><body>'
+            f"<trans-unit><source>{text}</source><target>{text} {target}</target></trans-unit></body></file>"
+        )
+
+    other = LeftOut("other_languages")
+    path = tmp_path / "m.xlf"
+    path.write_text(f"<xliff>{file('en-US', 'zh-TW', 'a')}{file('en-US', 'zh-CN', 'b')}</xliff>")
+    assert sides(path, "en", "zh-TW") == [("a", "a zh-TW"), other]
+    assert sides(path, "zh_CN", "en") == [other, ("b zh-CN", "b")]
+    assert sides(path, "en", "zh") == [("a", "a zh-TW"), ("b", "b zh-CN")]
+    path.write_text(f"<xliff>{file('en-US', 'en-GB', 'color')}{file('pt', 'pt-BR', 'x')}</xliff>")
+    assert sides(path, "en-US", "en-GB") == [("color", "color en-GB"), other]
+    assert sides(path, "en-GB", "en-US") == [("color en-GB", "color"), other]
+    assert sides(path, "pt-BR", "pt") == [other, ("x pt-BR", "x")]
+    path.write_text(f"<xliff>{file('en', 'ca-ES-valencia', 'a')}{file('en', 'sr-Latn-RS', 'b')}</xliff>")
+    assert sides(path, "en", "ca") == [("a", "a ca-ES-valencia"), other]
+    assert sides(path, "en", "sr@latin") == [other, ("b", "b sr-Latn-RS")]
+
+
+@pytest.mark.parametrize(
+    "tag", ["ca-ES-valencia", "es-x-int-SDL", "de-DE-1996", "zh-CHS", "es-ES_tradnl", "en-GB-oxendict"]
+)
+def test_a_tag_with_a_variety_is_its_language(tag: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "m.tmx", TMX, unit(**{"fr": "Un arbre", tag: "text"}))
+    assert sides(path, "fr", tag[:2]) == sides(path, "fr", tag) == [("Un arbre", "text")]
+    with pytest.raises(DataError, match=f"its languages are {', '.join(sorted(['fr', tag]))}"):
+        sides(path, "fr", "it")
+
+
+def test_the_text_as_it_was_read_is_beside_the_text_to_encode(tmp_path: Path) -> None:
+    code, end = '<bpt i="1">&lt;a&gt;</bpt>', '<ept i="1">&lt;/a&gt;</ept>'
+    units = (
+        unit(en="A &lt;b&gt;big&lt;/b&gt; %s &amp;amp; more", de="&lt;b&gt;Mehr&lt;/b&gt; als %s")
+        + unit(en=f"Go {code}on{end} <ph>%d</ph>", de=f"<ph>%d</ph>, {code}los{end}")
+        + unit(en="If a&lt;b and c&gt;d", de="Wenn a&lt;b und c&gt;d")
+        + unit(en="&amp;File", de="&amp;Datei")
+    )
+    source = Source(name="m", kind="tmx", paths=[str(write(tmp_path / "m.tmx", TMX, units))])
+    read_units = list(tmx.units(source, "en", "de"))
+    assert [one.number for one in read_units] == [0, 1, 2, 3]
+    assert [one.written for one in read_units] == [
+        ("A <b>big</b> %s &amp; more", "<b>Mehr</b> als %s"),
+        ("Go on %d", "%d, los"),
+        ("If a<b and c>d", "Wenn a<b und c>d"),
+        ("&File", "&Datei"),
+    ]
+    assert [one.item for one in read_units] == [
+        ("A big X & more", "Mehr als X"),
+        ("Go on X", "X, los"),
+        ("If a<b and c>d", "Wenn a<b und c>d"),
+        ("File", "Datei"),
+    ]
 
 
 @pytest.mark.parametrize(

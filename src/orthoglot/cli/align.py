@@ -51,11 +51,12 @@ def align(
     options.check_model(model)
     if margin == "absolute" and threshold is None:
         raise ConfigError("--margin absolute needs a --threshold here")
-    from orthoglot.formats.pairs import check_output, write_rows
+    from orthoglot.formats.pairs import check_output, codes_of, write_rows
     from orthoglot.text.sentences import check_language
 
-    languages = source_language, target_language
-    check_output(output, languages)
+    tags = source_language, target_language
+    check_output(output, tags)
+    languages = codes_of(tags)
     if split and None in languages:
         raise ConfigError("--split needs --source-language and --target-language")
     spoken = languages if split else (None, None)
@@ -104,7 +105,7 @@ def align(
                 meter.add()
         names = [*COLUMNS, *(["document", "source_line", "target_line"] if numbers else [])]
         cells = (row[: len(names)] for row in rows)
-        write_rows(output, names, cells, languages=languages, places=(1, 2), safe=safe_csv)
+        write_rows(output, names, cells, languages=tags, places=(1, 2), safe=safe_csv)
         summary: dict[str, Any] = {
             "documents": len(folders.pairs),
             "empty": [*map(printable, folders.empty)],

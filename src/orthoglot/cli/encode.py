@@ -72,7 +72,9 @@ def encode(
 
         from orthoglot.apply.mine import write_summary
         from orthoglot.apply.text_vectors import write_vectors
+        from orthoglot.formats.pairs import codes_of
 
+        language, partner = codes_of((language, partner))
         opened = options.open_model(model, device, threads, part, precision)
         how: dict[str, Any] = {"part": opened.part, "language": language, "partner": partner}
         how |= {"dim": dim, "dtype": dtype, "binary": binary}

@@ -57,18 +57,19 @@ def evaluate(
     # Only now the libraries that take seconds: a wrong option fails at once.
     from orthoglot.apply import evaluate as evaluation
     from orthoglot.config import method_named
+    from orthoglot.formats.pairs import codes_of
     from orthoglot.text.bitext import write_lines
 
     if text and method:
         method_named(method)
-    languages = source_language, target_language
-    benchmarks = [evaluation.read(path, languages, options.columns_of(columns, (2, 3))) for path in benchmark]
+    tags = source_language, target_language
+    benchmarks = [evaluation.read(path, tags, options.columns_of(columns, (2, 3))) for path in benchmark]
     rows = evaluation.evaluate(
         options.open_model(model, device, threads).model,
         benchmarks,
         text=text or (),
         method=method,
-        languages=languages,
+        languages=codes_of(tags),
     )
     if as_json:
         write_lines(output, [json.dumps([_content(row) for row in rows], indent=1, ensure_ascii=False)])

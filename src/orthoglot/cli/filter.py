@@ -116,7 +116,10 @@ def filter(
         _preview(pairs, scored_by(pairs, files), drop_guesses)
         return
     if good:
-        known = scored_by(read(good, pairs.languages), good)
+        source, target = pairs.languages
+        # Two varieties of one language have only their tags to tell them apart.
+        asked = pairs.tags if source == target else (source_language or source, target_language or target)
+        known = scored_by(read(good, asked), good)
         samples = [scored for scored in known if not _dropped(scored, drop_guesses)]
         threshold = quantile([scored.score for scored in samples if scored.score is not None], loss)
         if not as_json:
@@ -186,7 +189,7 @@ def _preview(pairs: Pairs, every: Sequence[Scored], guesses: bool) -> None:
     rows = [("threshold", "keeps", "goes, with its score", "", "")]
     for level in levels(known):
         source, target = (
-            side if len(side) <= SHOWN else f"{side[:SHOWN]}…" for side in pairs.pairs[level.best_dropped]
+            side if len(side) <= SHOWN else f"{side[:SHOWN]}…" for side in pairs.written(level.best_dropped)
         )
         rows.append(
             (f"{level.threshold:.4f}", str(level.kept), f"{known[level.best_dropped]:.4f}", source, target)

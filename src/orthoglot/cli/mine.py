@@ -75,11 +75,12 @@ def mine(
     options.check_outputs(output)
     options.check_model(model)
     from orthoglot.apply.arguments import check_best
-    from orthoglot.formats.pairs import check_output, write_rows
+    from orthoglot.formats.pairs import check_output, codes_of, write_rows
     from orthoglot.text.bitext import read_lines
 
-    languages = source_language, target_language
-    check_output(output, languages)
+    tags = source_language, target_language
+    check_output(output, tags)
+    languages = codes_of(tags)
     check_best(best, retrieval, neighborhood)
     texts = [] if counts else [list(read_lines(path)) for path in paths]
 
@@ -150,7 +151,7 @@ def mine(
                 ]
                 for i, j, value, chance in mined
             ),
-            languages=languages,
+            languages=tags,
             places=(1, 2),
             safe=safe_csv,
         )

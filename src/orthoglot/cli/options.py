@@ -43,7 +43,9 @@ ModelFolder = Annotated[
     Path | None, typer.Option(help=f"{MODEL}; the ready model of orthoglot get if not given")
 ]
 ModelArgument = Annotated[Path, typer.Argument(help=MODEL)]
-Language = Annotated[str | None, typer.Option(help="language code, where the model or a file needs it")]
+Language = Annotated[
+    str | None, typer.Option(help="language code, or tag such as pt-BR, where the model or a file needs it")
+]
 Partner = Annotated[str | None, typer.Option(help="code of the other language, for a model centred per pair")]
 Part = Annotated[
     Literal["sentence", "meaning", "language"] | None,

@@ -15,7 +15,6 @@ from contextlib import closing
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import distribution
-from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,7 +23,7 @@ from orthoglot.errors import ConfigError
 from orthoglot.fetching.opus import ENTRIES, Entry, choose
 from orthoglot.formats.base import Corpus
 from orthoglot.formats.kinds.opus import OpusSettings
-from orthoglot.languages import parse_pair, spellings
+from orthoglot.languages import of_locale, parse_pair
 from orthoglot.user_folders import user_folder
 
 COLUMNS = ("corpus", "version", "source", "target", "alignment_pairs", "size", "latest", "url")
@@ -93,9 +92,13 @@ def left_out(settings: OpusSettings, taken: Mapping[str, Mapping[str, Entry]]) -
     held = entries(settings.corpus, settings.version)
     found = {}
     for pair, chosen in taken.items():
-        every = {frozenset(codes) for codes in product(*map(spellings, parse_pair(pair)))}
-        others = every - {frozenset((one.source, one.target)) for one in chosen.values()}
-        found[pair] = [one for one in held if frozenset((one.source, one.target)) in others]
+        taken_codes = {frozenset((one.source, one.target)) for one in chosen.values()}
+        found[pair] = [
+            one
+            for one in held
+            if {of_locale(one.source), of_locale(one.target)} == {*parse_pair(pair)}
+            and frozenset((one.source, one.target)) not in taken_codes
+        ]
     return found
 
 

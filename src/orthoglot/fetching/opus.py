@@ -27,7 +27,7 @@ from orthoglot.fetching import lock as opus_lock
 from orthoglot.fetching.download import AT_ONCE, OFFLINE, WrongSizeError, ask, download, sha256_of
 from orthoglot.fetching.lock import Archive
 from orthoglot.formats.kinds.opus import OpusSettings, members
-from orthoglot.languages import parse_pair, spellings
+from orthoglot.languages import of_locale, parse_pair
 from orthoglot.progress import Done, Meter
 from orthoglot.text.archives import check_zip, opened
 from orthoglot.text.bitext import CHUNK_BYTES
@@ -214,10 +214,10 @@ def choose(entries: Iterable[Entry], pair: str, settings: OpusSettings) -> dict[
 
 def _near(entries: Iterable[Entry], pair: str) -> list[str]:
     """The pair in any spelling, or else pairs of one of its languages."""
-    source, target = map(spellings, parse_pair(pair))
-    held = {f"{one.source}-{one.target}": {one.source, one.target} for one in entries}
-    of_both = [name for name, codes in held.items() if codes & {*source} and codes & {*target}]
-    return sorted(of_both or [name for name, codes in held.items() if codes & {*source, *target}])[:12]
+    wanted = {*parse_pair(pair)}
+    held = {f"{one.source}-{one.target}": {of_locale(one.source), of_locale(one.target)} for one in entries}
+    of_both = [name for name, codes in held.items() if codes == wanted]
+    return sorted(of_both or [name for name, codes in held.items() if codes & wanted])[:12]
 
 
 def _unknown(settings: OpusSettings, api: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
 from orthoglot.languages import parse_pair
 from orthoglot.settings import Count, Settings, Whole
+from orthoglot.text.bitext import Item, SentencePair
 from orthoglot.text.patterns import is_address
 
 Digest = Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]
@@ -103,3 +104,11 @@ class Source(Settings):
         if not self.paths:
             raise ValueError("paths: name a file")
         return self
+
+
+class Unit(NamedTuple):
+    """What is read of one unit of a translation memory, or of one message of a catalogue."""
+
+    number: int  # among the units of its file, from 0; one unit may give several items
+    item: Item  # its sentences to encode, see `orthoglot.text.messages.plain`, or why it makes no pair
+    written: SentencePair  # the text of its sides as it was read

@@ -6,13 +6,15 @@ import gettext
 import re
 import struct
 from collections.abc import Iterator
+from itertools import count, starmap
 from pathlib import Path
 from typing import Any
 
 import polib
 
 from orthoglot.errors import DataError
-from orthoglot.text.bitext import Item, LeftOut
+from orthoglot.formats.base import Unit
+from orthoglot.text.bitext import Item, LeftOut, SentencePair
 from orthoglot.text.messages import plain
 from orthoglot.text.signatures import MO
 
@@ -35,20 +37,23 @@ def read_catalogue(path: Path) -> Iterator[Item]:
     Raises:
         DataError: the file is missing or broken.
     """
-    for _, items in entries(path):
-        yield from items
+    for _, units in entries(path):
+        yield from (unit.item for unit in units)
 
 
-def entries(path: Path) -> Iterator[tuple[Key, list[Item]]]:
-    """The entries of a catalogue: by what their program looks them up, and their forms."""
-    catalogue = opened(path)
+def entries(path: Path) -> Iterator[tuple[Key, list[Unit]]]:
+    """The entries of a catalogue: by what their program looks them up, and their forms, numbered from 0."""
+    catalogue, number = opened(path), count()
     singular = _form_of_one(catalogue.metadata.get("Plural-Forms", ""), path)
     for entry in catalogue:
         reason = "obsolete" if entry.obsolete else "fuzzy" if getattr(entry, "fuzzy", False) else ""
         forms = _forms(entry, singular)
         yield (
             (entry.msgctxt, entry.msgid),
-            [LeftOut(reason) if reason else plain(message, text) for message, text in forms],
+            [
+                Unit(next(number), LeftOut(reason) if reason else plain(*written), written)
+                for written in starmap(SentencePair, forms)
+            ],
         )
 
 

@@ -6,14 +6,14 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.formats import kinds
-from orthoglot.formats.base import Source
+from orthoglot.formats.base import Source, Unit
 from orthoglot.formats.sources import (
     PACKED,
     bad_lines,
@@ -22,9 +22,19 @@ from orthoglot.formats.sources import (
     write_bad_rows,
 )
 from orthoglot.formats.tmx_output import Cell, text_of, tmx_lines, units_kept
-from orthoglot.languages import canonical
+from orthoglot.languages import bcp47, language_of, locales, of_locale, tag_of
 from orthoglot.registry import load
-from orthoglot.text.bitext import BLANK, SIDES, BadRow, LeftOut, SentencePair, write_bytes, write_lines
+from orthoglot.text.bitext import (
+    BLANK,
+    NUL,
+    SIDES,
+    BadRow,
+    LeftOut,
+    SentencePair,
+    bad_row,
+    write_bytes,
+    write_lines,
+)
 from orthoglot.text.tables import JsonValue, check_few, open_table
 
 Languages = tuple[str | None, str | None]
@@ -42,15 +52,16 @@ class Pairs(NamedTuple):
     """Sentence pairs in the order of their files.
 
     Attributes:
-        pairs: source and translation.
-        languages: of the two sides, as far as they are known.
+        pairs: source and translation, as they are encoded: of a memory without tags, access keys and placeholders.
+        languages: of the two sides, codes as models know them, as far as they are known.
         named: whether a first row of a table has names of columns.
         names: these, or source, target, column3.
-        rows: all cells of each pair, those of other columns included.
+        rows: all cells of each pair as they were read, those of other columns included.
         places: of the columns that were asked for, source first.
         memory: the file of a TMX memory, else None.
         units: the number of each pair among the units of a translation memory, from 0.
         left_out: why a unit made no pair, by its number.
+        tags: what the two sides are called in files that are written, e.g. pt-BR; their languages where it is None.
     """
 
     pairs: list[SentencePair]
@@ -62,6 +73,12 @@ class Pairs(NamedTuple):
     memory: Path | None
     units: list[int]
     left_out: dict[int, str]
+    tags: Languages = (None, None)
+
+    def written(self, number: int) -> tuple[str, str]:
+        """The sides of a pair as they were read."""
+        source, target = (self.rows[number][place] for place in self.places[:2])
+        return source, target
 
     def check_output(self, output: Path) -> None:
         """Refuse a file before the work, see `check_output`; JSON lines have no two columns of one name."""
@@ -105,7 +122,7 @@ class Pairs(NamedTuple):
             output,
             [self.names[place] for place in old] + [*added],
             ([*(self.rows[number][place] for place in old), *cells] for number, cells in chosen),
-            languages=self.languages,
+            languages=(self.tags[0] or self.languages[0], self.tags[1] or self.languages[1]),
             places=[old.index(place) for place in self.places[:2]],
             named=self.named or bool(added),
             safe=safe,
@@ -123,15 +140,17 @@ def read(
 
     Args:
         files: one or two, see `source_of`.
-        languages: of the two sides. Those of a memory in two languages may be left out.
+        languages: of the two sides, e.g. en or pt-BR. Those of a memory in two languages may be left out.
         columns: see `source_of`.
         widths: see `open_table`.
         bad: file for the rows that are no pairs, see `bad_lines`; it is written before they are refused.
     Raises:
-        ConfigError: see `source_of`; a memory has not two languages, or does not say which.
+        ConfigError: see `source_of`; nobody knows a language; a memory has not two, or does not say which, or both
+            sides are the same.
         DataError: a file cannot be read, or has no pair in these languages, or more than one row in a hundred is bad.
     """
     source = source_of(" ".join(map(str, files)), [*map(str, files)], columns)
+    codes, tags = codes_of(languages), languages
     if source.kind in ("local", "csv") and len(files) == 1:
         table = open_table(files[0], columns, widths, languages)
         first, second, *_ = table.places
@@ -148,26 +167,48 @@ def read(
         names = table.names or [f"column{number}" for number in range(1, len(rows[0]) + 1)]
         if not table.names:
             names[first], names[second] = SIDES
-        languages = languages[0] or table.languages[0], languages[1] or table.languages[1]
-        return Pairs(pairs, languages, bool(table.names), names, rows, table.places, None, [], {})
+        tags = tags[0] or table.languages[0], tags[1] or table.languages[1]
+        codes = codes_of(tags)
+        return Pairs(pairs, codes, bool(table.names), names, rows, table.places, None, [], {}, tags)
     memory = len(files) == 1
     if memory:
-        languages = _languages(source, languages)
-    pairs, units, left_out = [], [], {}
+        languages, tags = _languages(source, languages)
+        codes = codes_of(languages)
+    pairs, rows, units, left_out = [], [], [], {}
+    counts: Counter[str] = Counter()
     if bad:
         write_bad_rows(bad, [(source, languages[0] or "", languages[1] or "")], nul=False)
-    for number, item in enumerate(read_source(source, languages[0] or "", languages[1] or "", nul=False)):
+    for number, item, written in _units(source, languages):
         if isinstance(item, LeftOut):
+            counts[item.reason] += 1
             left_out[number] = item.reason
         else:
             pairs.append(item)
+            rows.append([*written])
             units.append(number)
-    if left_out:
-        logger.info("%s: left out %s", source.name, listed(Counter(left_out.values())))
+    if counts:
+        logger.info("%s: left out %s", source.name, listed(counts))
+    # A unit may have made a pair of one of its texts.
+    left_out = {number: left_out[number] for number in sorted({*left_out} - {*units})}
     rewritten = files[0] if source.kind == "tmx" else None
-    rows = [[*pair] for pair in pairs]
     pairs = _in_one_line(source.name, pairs)
-    return Pairs(pairs, languages, False, [*SIDES], rows, [0, 1], rewritten, units, left_out)
+    return Pairs(pairs, codes, False, [*SIDES], rows, [0, 1], rewritten, units, left_out, tags)
+
+
+def _units(source: Source, languages: Languages) -> Iterator[Unit]:
+    """What is read of a memory, or of two files of lines, whose text is written and encoded as it is."""
+    first, second = (tag or "" for tag in languages)
+    units = getattr(load(kinds, source.kind), "units", None)
+    if units:
+        for unit in units(source, first, second):
+            if isinstance(unit.item, SentencePair) and any(NUL in side for side in unit.item):
+                unit = unit._replace(
+                    item=bad_row(unit.number + 1, "has a NUL character", "\t".join(unit.item))
+                )
+            yield unit
+        return
+    for number, item in enumerate(read_source(source, first, second, nul=False)):
+        yield Unit(number, item, item if isinstance(item, SentencePair) else SentencePair("", ""))
 
 
 def _report(output: Path | None, name: str, bad: Sequence[BadRow], total: int) -> None:
@@ -192,20 +233,48 @@ def listed(counts: Counter[str]) -> str:
     return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
 
 
-def _languages(memory: Source, given: Languages) -> tuple[str, str]:
-    """The languages of a memory, those that were given first; the others are those that it states."""
-    wanted = [code and canonical(code) for code in given]
+def _languages(memory: Source, given: Languages) -> tuple[Languages, Languages]:
+    """The languages to read a memory in, and what they are called in files that are written.
+
+    Those that were given come first; the others are the languages that it states, or its two varieties of one.
+
+    Raises:
+        ConfigError: it does not state them, or has others, too; or both sides are the same.
+    """
     held: list[str] = []
-    if None in wanted:
+    if None in given:
         stated = getattr(load(kinds, memory.kind), "stated", None)
-        held = stated(Path(memory.paths[0])) if stated else []
-    rest = [code for code in held if code not in wanted]
-    if len(rest) != wanted.count(None):
+        held = [tag for tag in stated(Path(memory.paths[0])) if of_locale(tag)] if stated else []
+    tags: dict[str, list[str]] = {}
+    for tag in held:
+        tags.setdefault(of_locale(tag) or tag, []).append(tag)
+    names = [*tags] if len(tags) > 1 else held
+    rest = [name for name in names if not any(one and locales(one, [name], any_script=True) for one in given)]
+    if len(rest) != given.count(None):
         about = f"it has {', '.join(held)}" if held else "it does not state both"
         raise ConfigError(
             f"{memory.name}: name its languages with --source-language and --target-language; {about}"
         )
-    source, target = (code or rest.pop(0) for code in wanted)
+    source, target = sides = [name or rest.pop(0) for name in given]
+    if tag_of(source) == tag_of(target):
+        raise ConfigError(
+            f"{memory.name}: both sides are {source}: name two languages, or two varieties, e.g. pt-BR and pt-PT"
+        )
+    # A language that the file has under one tag keeps it.
+    called = [
+        tag or (tags[name][0] if len(tags.get(name, ())) == 1 else name)
+        for tag, name in zip(given, sides, strict=True)
+    ]
+    return (source, target), (called[0], called[1])
+
+
+def codes_of(languages: Languages) -> Languages:
+    """The languages of tags, as models know them.
+
+    Raises:
+        ConfigError: nobody knows one.
+    """
+    source, target = (tag and language_of(tag) for tag in languages)
     return source, target
 
 
@@ -250,7 +319,7 @@ def write_rows(
         output: file.
         names: of the columns.
         rows: a cell for each column; None is no text.
-        languages: of the two sides, which TMX needs.
+        languages: of the two sides, which TMX needs: codes or tags, see `bcp47`.
         places: of source and target.
         named: whether a TSV begins with the names.
         safe: whether a cell of a TSV with text that a spreadsheet takes for a formula gets an apostrophe before it.
@@ -265,7 +334,7 @@ def write_rows(
         source, target = languages
         assert source is not None
         assert target is not None
-        lines = tmx_lines(names, rows, (source, target), places)
+        lines = tmx_lines(names, rows, (bcp47(source), bcp47(target)), places)
     else:
         lines = (
             "\t".join(_tsv(value, safe) for value in row) for row in chain([names] if named else [], rows)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.languages import canonical, locales
+from orthoglot.languages import locales
 from orthoglot.text.bitext import (
     LINES,
     MARK,
@@ -384,9 +384,7 @@ def _sides_of(
             "--columns english,dutch"
         )
     sides = [
-        code
-        if code is None or code in codes
-        else next(iter(locales(canonical(code), codes, any_script=True)), "")
+        code if code is None or code in codes else next(iter(locales(code, codes, any_script=True)), "")
         for code in languages
     ]
     rest = [code for code in codes if code not in sides]

@@ -1,16 +1,17 @@
-"""Translation memories in XML, read as a stream; a document type, and so every entity of its own, is refused."""
+"""Translation memories in XML, read as a stream; no entity of a file is expanded, and no other file is opened."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 from xml.parsers import expat
 
 from orthoglot.errors import DataError
-from orthoglot.text.bitext import unpacked
-from orthoglot.text.messages import TAG, placeholder
+from orthoglot.text.bitext import LONGEST, unpacked
+from orthoglot.text.messages import has_tag, placeholder
 
 # Elements whose content is text, of TMX and XLIFF; the content of the others is a program's code.
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -19,6 +20,8 @@ SPANS = {"g", "hi", "mrk", "pc"}
 CODES = ("equiv-text", "disp", "equiv")
 
 PART_BYTES = 1 << 16
+# Bytes of a text between two tags: an XLIFF file may hold its whole document in one.
+LONGEST_TEXT = 1 << 25
 MAX_DEPTH = 200
 # What the parsers raise; the last two for an encoding that they lack.
 FAULTS = (ParseError, expat.ExpatError, ValueError, LookupError)
@@ -31,15 +34,13 @@ def elements(path: Path, root: str, wanted: Collection[str]) -> Iterator[tuple[E
     namespace; a wanted element does not hold another one.
 
     Raises:
-        DataError: the file is missing, not well-formed, of another root, or has a document type.
+        DataError: the file is missing, not well-formed or of another root; or see `parts`.
     """
     parser: Any = XMLPullParser(["start", "end"])
-    prolog = _Prolog(path)
     around: list[Element] = []
     inside = 0
     try:
         for part in parts(path):
-            prolog.check(part)
             parser.feed(part)
             for event, element in parser.read_events():
                 name = local(element)
@@ -76,54 +77,88 @@ def child(element: Element, name: str) -> Element | None:
     return next((one for one in element if local(one) == name), None)
 
 
-def text(element: Element | None) -> str:
-    """The text of a segment: codes of a program as the placeholder that they hold, or else as a tag."""
-    if element is None:
-        return ""
+def text(element: Element | None, *, codes: bool = False) -> str:
+    """The text of a segment on one line, with the placeholders that codes of a program hold.
+
+    Line breaks, and blanks beside them, are those of the file's layout: they become one space.
+
+    Args:
+        element: a <seg>, <source> or <target>; None is no text.
+        codes: whether other codes are in the text, each as a tag of its element's name (<bpt/>), so that
+            `orthoglot.text.messages.plain` can compare those of two sides.
+    """
+    whole = "" if element is None else _text(element, codes)
+    if "\n" not in whole:
+        return whole
+    return " ".join(line for part in whole.split("\n") if (line := part.strip(" \t")))
+
+
+def _text(element: Element, codes: bool) -> str:
     parts = [element.text or ""]
     for one in element:
         name = local(one)
         if name in SPANS:
-            parts.append(text(one))
+            parts.append(_text(one, codes))
         elif name and name != "cp":  # <cp> stands for a control character
-            parts.append(_code(name, one))
+            parts.append(_placeholder(one) or (f"<{name}/>" if codes else ""))
         parts.append(one.tail or "")
     return "".join(parts)
 
 
-def _code(name: str, element: Element) -> str:
+def _placeholder(element: Element) -> str:
+    """The placeholder that a code of a program is; "" of a tag and other codes."""
     stated = next((element.get(key) for key in CODES if element.get(key)), "")
     code = "".join(element.itertext()) or stated or ""
-    return ("" if TAG.search(code) else placeholder(code)) or f"<{name}>"
+    return "" if has_tag(code) else placeholder(code)
 
 
 def parts(path: Path) -> Iterator[bytes]:
-    """The file's bytes in parts small enough for a parser to make a tree of each."""
+    """The file's bytes in parts small enough for a parser to make a tree of each.
+
+    A parser reads a tag or comment anew with each part of it, so a part is as long as what is not complete yet: the
+    time is linear in the length.
+
+    Raises:
+        DataError: the file is missing or not well-formed; its document type has declarations of its own, which could
+            name entities and other files; a tag or comment has more than 16 MiB, or a text more than 32.
+    """
+
+    def refuse_declarations(name: str, system: str | None, public: str | None, internal: bool) -> None:
+        if internal:
+            raise DataError(
+                f"{path}: has a document type with declarations of its own (<!DOCTYPE {name} [...]>), which could name "
+                "entities and other files; remove them from the file"
+            )
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse_declarations
+    part = bytearray()
+    parsed = open_bytes = text_bytes = 0
+    for piece in chain(_pieces(path), [b""]):
+        part += piece
+        last = piece.rfind(b"<")
+        text_bytes = len(piece) - last if last >= 0 else text_bytes + len(piece)
+        if text_bytes > LONGEST_TEXT:
+            raise DataError(f"{path}: a text is longer than {LONGEST_TEXT >> 20} MiB: no translation memory")
+        if not part or (piece and len(part) < open_bytes):
+            continue
+        try:
+            parser.Parse(bytes(part))
+        except DataError:
+            raise
+        except FAULTS as error:
+            raise DataError(f"{path}: not well-formed XML: {error}") from error
+        parsed += len(part)
+        open_bytes = parsed - parser.CurrentByteIndex
+        if open_bytes > LONGEST:
+            raise DataError(
+                f"{path}: a tag or comment is longer than {LONGEST >> 20} MiB: no translation memory"
+            )
+        yield bytes(part)
+        part.clear()
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
     for chunk in unpacked(path):
         for start in range(0, len(chunk), PART_BYTES):
             yield chunk[start : start + PART_BYTES]
-
-
-class _Prolog:
-    """Refuses a document type; it can only come before the root element."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.over = False
-        self.parser = expat.ParserCreate()
-        self.parser.StartDoctypeDeclHandler = self._refuse
-        self.parser.StartElementHandler = self._end
-
-    def check(self, part: bytes) -> None:
-        """Look at the next bytes of the file."""
-        if not self.over:
-            self.parser.Parse(part)
-
-    def _end(self, *_: object) -> None:
-        self.over = True
-
-    def _refuse(self, *_: object) -> None:
-        raise DataError(
-            f"{self.path}: has a document type (<!DOCTYPE ...>), which could name entities and other files; "
-            "remove it from the file"
-        )

@@ -138,7 +138,8 @@ def _merged(paths: Sequence[Path]) -> Iterator[Item]:
     """The messages of some locales of one set of translations, each from the first that has a pair of it."""
     found: dict[Key, list[Item]] = {}
     for path in paths:
-        for key, items in entries(path):
+        for key, units in entries(path):
+            items = [unit.item for unit in units]
             if key not in found or (_any_pair(items) and not _any_pair(found[key])):
                 found[key] = items
     return chain.from_iterable(found.values())

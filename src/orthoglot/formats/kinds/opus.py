@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from orthoglot.errors import DataError
 from orthoglot.formats.base import Digest, PairedSettings, Source
-from orthoglot.languages import parse_pair, spellings
+from orthoglot.languages import is_spelling, of_locale, parse_pair, spellings
 from orthoglot.settings import Language, Name
 from orthoglot.text.archives import opened
 from orthoglot.text.bitext import CHUNK_BYTES, Item, aligned, decoded
@@ -30,9 +30,9 @@ class OpusSettings(PairedSettings):
     version: Name
     """Its release, e.g. v2018q4."""
     spellings: dict[Language, list[str]] = {}
-    """Of a language that OPUS spells in several ways, those that are taken, e.g. {zh: [zh_cn, zh_tw]}; `max_pairs`
-    holds for all of them together. Of a language that is not named, one is taken: the first that OPUS has of its code
-    in this project, its three letters and its regions."""
+    """Of a language that OPUS spells in several ways, those that are taken, e.g. {zh: [zh_cn, zh_tw], es: [es_AR]};
+    `max_pairs` holds for all of them together. Of a language that is not named, one is taken: the first that OPUS has
+    of its code in this project, its three letters and its usual regions."""
     unless_in: list[Name] = []
     """Corpora; a language pair that one of them has in the same preset is left out here."""
     listed: bool = True
@@ -47,9 +47,10 @@ class OpusSettings(PairedSettings):
     @model_validator(mode="after")
     def _spellings_are_of_languages(self) -> Self:
         for code, named in self.spellings.items():
-            if strange := sorted(set(named) - set(spellings(code))):
+            if strange := sorted(name for name in named if not is_spelling(name, code)):
                 raise ValueError(
-                    f"spellings.{code}: {', '.join(strange)}; known: {', '.join(spellings(code))}"
+                    f"spellings.{code}: {', '.join(strange)}; known: {', '.join(spellings(code))}, and {code} with any "
+                    "region or script"
                 )
             if not named or len(set(named)) < len(named):
                 raise ValueError(f"spellings.{code}: name at least one, each once (given: {named})")
@@ -122,13 +123,12 @@ def read_moses_zip(path: Path, source: str, target: str) -> Iterator[Item]:
 
 
 def members(path: Path, source: str, target: str) -> list[str]:
-    """The names of the source's and the target's text: their last part is the language."""
+    """The names of the source's and the target's text: their last part is the language, or a variety of it."""
     with opened(path) as archive:
         names = [name for name in archive.namelist() if not name.startswith("__MACOSX/")]
     found = []
     for language in (source, target):
-        known = spellings(language)
-        mine = [name for name in names if name.rpartition(".")[2] in known and "." in name]
+        mine = [name for name in names if "." in name and of_locale(name.rpartition(".")[2]) == language]
         if len(mine) != 1:
             raise DataError(
                 f"{path} has {len(mine)} members in {language}, not 1; it holds {', '.join(names)}"

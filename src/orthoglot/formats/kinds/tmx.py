@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from orthoglot.errors import DataError
-from orthoglot.formats.base import Source
-from orthoglot.languages import locales, of_locale
-from orthoglot.text.bitext import Item, LeftOut
+from orthoglot.formats.base import Source, Unit
+from orthoglot.formats.varieties import Varieties
+from orthoglot.languages import of_locale
+from orthoglot.text.bitext import Item, LeftOut, SentencePair
 from orthoglot.text.messages import plain
 from orthoglot.text.xml_memory import XML_LANG, child, elements, local, text
 
@@ -18,56 +18,73 @@ SUFFIXES = (".tmx", ".tmx.gz", ".tmx.zst")
 OF_MANY_PAIRS = True  # a file states the languages of each text
 
 
-def read(source: Source, first: str, second: str) -> Iterator[Item]:
-    """A pair for each translation unit that has both languages; of several variants the one that `locales` prefers.
+Segments = dict[str, list[Element | None]]
 
-    Left out is a unit without one of the two (`other_languages`), and what `orthoglot.text.messages.plain` leaves
-    out.
+
+def read(source: Source, first: str, second: str) -> Iterator[Item]:
+    """The items of `units`."""
+    return (unit.item for unit in units(source, first, second))
+
+
+def units(source: Source, first: str, second: str) -> Iterator[Unit]:
+    """A pair for each translation unit that has both languages, see `Varieties`.
+
+    Of several texts with one tag the first that is not blank counts; each further one is left out
+    (`further_variant`). Left out is a unit without one of the languages (`other_languages`), and what
+    `orthoglot.text.messages.plain` leaves out.
 
     Raises:
         DataError: the file cannot be read, or no unit has both languages.
     """
     path = Path(source.paths[0])
-    found = False
+    varieties = Varieties((first, second), lambda: stated(path))
+    paired = False
     held: set[str] = set()
-    for unit, _ in elements(path, "tmx", {"tu"}):
+    for number, (unit, _) in enumerate(elements(path, "tmx", {"tu"})):
         segments = _segments(unit)
-        ours, theirs = _preferred(first, *segments), _preferred(second, *segments)
-        if ours is not None and theirs is not None:
-            found = True
-            yield plain(text(segments[ours]), text(segments[theirs]))
-        else:
+        chosen = varieties.sides([*segments])
+        if chosen is None:
             held.update(segments)
-            yield LeftOut("other_languages")
-    if not found:
+            yield Unit(number, LeftOut("other_languages"), SentencePair("", ""))
+            continue
+        paired = True
+        sides, further = zip(*(_first(segments[tag]) for tag in chosen), strict=True)
+        written = SentencePair(*map(text, sides))
+        yield Unit(number, plain(*(text(side, codes=True) for side in sides)), written)
+        for _ in range(sum(further)):
+            yield Unit(number, LeftOut("further_variant"), written)
+    if not paired:
         raise DataError(
             f"{path}: no translation unit is in {first} and {second}; its languages are "
             f"{', '.join(sorted(held)) or 'none'}"
         )
+    varieties.log(path)
 
 
 def stated(path: Path) -> list[str]:
-    """The languages of a file's units, its header's source language first."""
+    """The tags of a file's units, those of its header's source language first."""
     source, tags = "", dict[str, None]()
     for one, _ in elements(path, "tmx", {"header", "tu"}):
         if local(one) == "header":
             source = one.get("srclang", "")
         else:
-            tags |= dict.fromkeys(reversed(_segments(one)))
-    found = dict.fromkeys(code for tag in tags if (code := of_locale(tag)))
-    return sorted(found, key=lambda code: code != of_locale(source))
+            tags |= dict.fromkeys(_segments(one))
+    return sorted(tags, key=lambda tag: (tag != source, of_locale(tag) != of_locale(source)))
 
 
-def _segments(unit: Element) -> dict[str, Element | None]:
-    """The texts of a unit by what it calls their languages, the last one first; of two in one the first counts."""
-    return {
-        variant.get(XML_LANG, variant.get("lang", "")): child(variant, "seg")
-        for variant in reversed(unit)
-        if local(variant) == "tuv"
-    }
+def _segments(unit: Element) -> Segments:
+    """The texts of a unit, by what it calls their languages."""
+    segments: Segments = {}
+    for variant in unit:
+        if local(variant) == "tuv":
+            tag = variant.get(XML_LANG, variant.get("lang", ""))
+            segments.setdefault(tag, []).append(child(variant, "seg"))
+    return segments
 
 
-@lru_cache(maxsize=1024)
-def _preferred(code: str, *tags: str) -> str | None:
-    """The plainest of the tags that stand for a language, if there is one."""
-    return next(iter(locales(code, tags, any_script=True)), None)
+def _first(variants: Sequence[Element | None]) -> tuple[Element | None, int]:
+    """The first text that is not blank, and how many others are not."""
+    if len(variants) == 1:
+        return variants[0], 0
+    texts = [variant for variant in variants if text(variant).strip()]
+    return (texts or variants)[0], max(len(texts) - 1, 0)

@@ -7,9 +7,9 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from orthoglot.errors import DataError
-from orthoglot.formats.base import Source
-from orthoglot.languages import locales, of_locale
-from orthoglot.text.bitext import Item, LeftOut
+from orthoglot.formats.base import Source, Unit
+from orthoglot.formats.varieties import Varieties
+from orthoglot.text.bitext import Item, LeftOut, SentencePair
 from orthoglot.text.messages import plain
 from orthoglot.text.xml_memory import XML_LANG, child, elements, local, text
 
@@ -28,48 +28,57 @@ LANGUAGES = {"file": ("source-language", "target-language"), "xliff": ("srcLang"
 
 
 def read(source: Source, first: str, second: str) -> Iterator[Item]:
-    """A pair for each <trans-unit> of version 1.2 and each <segment> of version 2.0; a file from the pivot or into it.
+    """The items of `units`."""
+    return (unit.item for unit in units(source, first, second))
 
-    Left out is a unit in other languages or in none that is stated (`other_languages`), one with an empty side or
-    that is not to be translated (`untranslated`), one that says that it is not finished (`fuzzy`), and what
-    `orthoglot.text.messages.plain` leaves out.
+
+def units(source: Source, first: str, second: str) -> Iterator[Unit]:
+    """A pair for each <trans-unit> of version 1.2 and each <segment> of version 2.0, in either direction.
+
+    Left out is a unit in other languages or in none that is stated (`other_languages`, see `Varieties`), one with an
+    empty side or that is not to be translated (`untranslated`), one that says that it is not finished (`fuzzy`), and
+    what `orthoglot.text.messages.plain` leaves out.
 
     Raises:
         DataError: the file cannot be read, or no unit is in both languages.
     """
     path = Path(source.paths[0])
-    found = False
+    varieties = Varieties((first, second), lambda: stated(path))
+    paired = False
     held: set[str] = set()
-    for unit, around in elements(path, "xliff", {"trans-unit", "segment"}):
-        stated = _languages(unit, around)
-        sides = "source", "target"
-        if _are(stated, (second, first)):
-            sides = "target", "source"
-        elif not _are(stated, (first, second)):
-            held.add("-".join(name or "(not stated)" for name in stated))
-            yield LeftOut("other_languages")
+    for number, (unit, around) in enumerate(elements(path, "xliff", {"trans-unit", "segment"})):
+        tags = _languages(unit, around)
+        chosen = varieties.sides(tags)
+        if chosen is None:
+            held.add("-".join(name or "(not stated)" for name in tags))
+            yield Unit(number, LeftOut("other_languages"), SentencePair("", ""))
             continue
-        found = True
-        texts = [text(child(unit, side)) for side in sides]
+        paired = True
+        sides = [child(unit, side) for side in ("source", "target")]
+        if chosen[0] == tags[1]:
+            sides.reverse()
+        written = SentencePair(*map(text, sides))
         translated = all(one.get("translate") != "no" for one in (*around, unit))
-        if not translated or not all(side.strip() for side in texts):
-            yield LeftOut("untranslated")
+        item: Item
+        if not translated or not all(text(side, codes=True).strip() for side in sides):
+            item = LeftOut("untranslated")
         elif _is_unfinished(unit):
-            yield LeftOut("fuzzy")
+            item = LeftOut("fuzzy")
         else:
-            yield plain(*texts)
-    if not found:
+            item = plain(*(text(side, codes=True) for side in sides))
+        yield Unit(number, item, written)
+    if not paired:
         raise DataError(
             f"{path}: no translation is in {first} and {second}; its languages are "
             f"{', '.join(sorted(held)) or 'none'}"
         )
+    varieties.log(path)
 
 
 def stated(path: Path) -> list[str]:
-    """The languages of a file, the source's first."""
+    """The tags of a file, the source's first."""
     units = elements(path, "xliff", {"trans-unit", "segment"})
-    tags = dict.fromkeys(tag for unit, around in units for tag in _languages(unit, around))
-    return list(dict.fromkeys(code for tag in tags if (code := of_locale(tag))))
+    return list(dict.fromkeys(tag for unit, around in units for tag in _languages(unit, around) if tag))
 
 
 def _languages(unit: Element, around: Sequence[Element]) -> list[str]:
@@ -89,11 +98,6 @@ def _languages(unit: Element, around: Sequence[Element]) -> list[str]:
         name or ("" if side is None else side.get(XML_LANG, ""))
         for name, side in zip(outer, sides, strict=True)
     ]
-
-
-def _are(stated: Sequence[str], pair: Sequence[str]) -> bool:
-    """Whether stated languages are a pair's."""
-    return all(bool(locales(code, [name], any_script=True)) for code, name in zip(pair, stated, strict=True))
 
 
 def _is_unfinished(unit: Element) -> bool:
