@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,10 @@ from typer.testing import CliRunner
 
 from orthoglot import load, receipts
 from orthoglot.apply.mine import mine
+from orthoglot.apply.model import Model
 from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.cli import app
+from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.tasks.margins import both_cosines, candidates
 from orthoglot.tasks.neighbours import nearest
@@ -144,6 +147,57 @@ def test_an_interrupted_encoding_goes_on(
     del encoded[:]
     text_vectors(model, sentences[::-1], tmp_path / "again.npy", part="sentence", block=45)
     assert encoded == sentences[::-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "again"),
+    [
+        ("encoder", "sentence", False),
+        ("plda", "meaning", False),
+        ("plda", "language", False),
+        ("centering", "sentence", False),
+        ("centering", "meaning", True),
+    ],
+)
+def test_codes_that_change_no_vector_keep_the_vectors(
+    name: str, part: str, again: bool, models: dict[str, Path], tmp_path: Path
+) -> None:
+    model, sentences = load(models[name], device="cpu"), [source for source, _ in BOTH]
+    first, second = (
+        ({"language": "en", "partner": "gn"}, {"language": "gn"}) if again else ({}, {"language": "en"})
+    )
+    output = tmp_path / "v.npy"
+    before = np.array(text_vectors(model, sentences, output, part=part, **first))
+    stamp = output.stat().st_mtime_ns
+    after = text_vectors(model, sentences, output, part=part, **second)
+    assert (output.stat().st_mtime_ns != stamp) == again
+    expected = load(models[name], device="cpu").encode(sentences, part=part, **second)
+    np.testing.assert_allclose(after, unit(expected), atol=1e-5)
+    assert np.allclose(before, after, atol=1e-5) != again
+
+
+def test_an_encoder_that_reads_the_language_encodes_again(tmp_path: Path) -> None:
+    output, sentences = tmp_path / "v.npy", [source for source, _ in BOTH]
+    read = []
+
+    class Symbols:
+        """A tokenizer with a symbol of each language."""
+
+        symbols = MappingProxyType({"en": 5, "gn": 6})
+
+    class Reads:
+        name, dim, languages, tokenizer = "reads", 4, ("en", "gn"), Symbols()
+
+        def encode(self, sentences: list[str], language: str, *_: Any) -> np.ndarray:
+            read.append(language)
+            return np.ones((len(sentences), 4), dtype=np.float32)
+
+    model = Model(Reads(), None, "reads")
+    for language in ("en", "en", "gn"):
+        text_vectors(model, sentences, output, part="sentence", language=language)
+    assert read == ["en", "gn"]
+    with pytest.raises(ConfigError, match="does not cover language 'de'"):
+        text_vectors(model, sentences, output, part="sentence", language="de")
 
 
 def test_candidates_are_the_best_of_each_row_by_a_loop() -> None:
