@@ -160,10 +160,10 @@ def test_scores_that_were_written_are_taken_without_a_model(tmp_path: Path) -> N
     lines = (tmp_path / "out.jsonl").read_text().splitlines()
     assert json.loads(lines[1]) == {"source": "g", "target": "h", "score": "0.8", "flag": "other_language?"}
     assert (tmp_path / "bad.tsv").read_text().splitlines() == [
-        "source\ttarget\tflag\tscore\treason",
-        "c\td\t\t0.400000\tlow_score",
-        "e\t\tblank\t\tblank",
-        "f\tf\tcopy\t-1.000000\tcopy",
+        "source\ttarget\tscore\tflag\treason",
+        "c\td\t0.4\t\tlow_score",
+        "e\t\t\tblank\tblank",
+        "f\tf\t-1.000000\tcopy\tcopy",
     ]
     done = run(
         "filter", table, "--good", table, "--loss", "0.5", "-o", tmp_path / "out.tsv", "--drop-guesses"
@@ -183,8 +183,16 @@ def test_scores_that_were_written_are_taken_without_a_model(tmp_path: Path) -> N
     good = write_tsv(tmp_path / "good.tsv", PAIRS[:2])
     error = run("filter", table, "--good", good, "-o", tmp_path / "none.tsv").exception
     assert isinstance(error, ConfigError)
-    assert "good.tsv has no columns score and flag of orthoglot score: give --model" in str(error)
+    assert "good.tsv has no score of orthoglot score: give --model" in str(error)
     assert not (tmp_path / "none.tsv").exists()
+    # A score alone, in a column between others.
+    table.write_text("source\tscore\ttarget\nein Haus\t0.9\ta house\nein Hut\t0.2\ta hat\n")
+    given = ["--threshold", "0.5", "-o", tmp_path / "out.tsv", "--rejected", tmp_path / "bad.tsv"]
+    assert "1 kept, 1 low_score" in run("filter", table, *given).stderr
+    assert (tmp_path / "bad.tsv").read_text().splitlines() == [
+        "source\tscore\ttarget\treason",
+        "ein Hut\t0.2\ta hat\tlow_score",
+    ]
 
 
 def test_of_two_near_duplicates_the_better_one_passes(tmp_path: Path) -> None:

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 def filter(
     files: options.PairFiles,
-    output: Annotated[Path | None, options.output(options.PAIRS_OUTPUT)] = None,
+    output: Annotated[Path | None, options.output(options.SCORED_OUTPUT)] = None,
     model: Annotated[
         Path | None,
         typer.Option(
-            help=f"{options.MODEL}; if not given, the columns score and flag of orthoglot score, else the ready model"
+            help=f"{options.MODEL}; if not given, the score and flag that orthoglot score wrote, else the ready model"
         ),
     ] = None,
     columns: options.Columns = "",
@@ -102,8 +102,9 @@ def filter(
         if path is not None:
             pairs.check_output(path)
 
-    # Scores of two models say nothing together: all files have the columns, or none is read by them.
-    before = model is None and {*ADDED} <= {*pairs.names}
+    # Scores of two models say nothing together: all files have scores, or none is read by them.
+    pairs = pairs if model else pairs.with_columns(ADDED)
+    before = model is None and ADDED[0] in pairs.names
 
     def scored_by(some: Pairs, paths: Sequence[Path]) -> Sequence[Scored]:
         if before:
@@ -114,7 +115,7 @@ def filter(
         _preview(pairs, scored_by(pairs, files), drop_guesses)
         return
     if good:
-        known = scored_by(read(good, pairs.languages), good)
+        known = scored_by(read(good, pairs.languages).with_columns(ADDED), good)
         samples = [scored for scored in known if not _dropped(scored, drop_guesses)]
         threshold = quantile([scored.score for scored in samples if scored.score is not None], loss)
         if not as_json:
@@ -131,8 +132,15 @@ def filter(
     if near_duplicates:
         _mark_near_duplicates(pairs, every, near_duplicates, reasons)
     if rejected is not None:
-        dropped = ((number, (every[number].score, reason)) for number, reason in enumerate(reasons) if reason)
-        pairs.write(rejected, ("score", "reason"), dropped, others="reason")
+        # A score that was there stays as it was written.
+        names = ("reason",) if before else (ADDED[0], "reason")
+        cells = ((reason, every[number].score) for number, reason in enumerate(reasons))
+        dropped = (
+            (number, (reason,) if before else (score, reason))
+            for number, (reason, score) in enumerate(cells)
+            if reason
+        )
+        pairs.write(rejected, names, dropped, others="reason")
     assert output is not None
     pairs.write(output, (), ((number, ()) for number, reason in enumerate(reasons) if not reason))
     counts = Counter(reason or "kept" for reason in reasons)
@@ -192,26 +200,30 @@ def _preview(pairs: Pairs, every: Sequence[Scored], guesses: bool) -> None:
 
 
 def scored_before(pairs: Pairs, name: str) -> list[Scored]:
-    """What `orthoglot score` wrote beside the pairs.
+    """What `orthoglot score`, or a person, wrote beside the pairs.
 
     Raises:
-        ConfigError: they have no such columns.
-        DataError: a score is no number from -1 to 1.
+        ConfigError: they have no scores.
+        DataError: a score is absent, or no number from -1 to 1.
     """
     from orthoglot.apply.scored import BLANK, Scored
 
-    if not {*ADDED} <= {*pairs.names}:
-        raise ConfigError(f"{name} has no columns score and flag of orthoglot score: give --model")
-    score, flag = (pairs.names.index(name) for name in ADDED)
+    if ADDED[0] not in pairs.names:
+        raise ConfigError(f"{name} has no score of orthoglot score: give --model")
+    score, flag = (pairs.names.index(column) if column in pairs.names else None for column in ADDED)
     found = []
-    for number, row in enumerate(pairs.rows, 2):
+    for number, row in enumerate(pairs.rows):
+        flagged = "" if flag is None else row[flag]
         try:
-            value = None if row[flag] == BLANK else float(row[score])
+            value = None if flagged == BLANK else float(row[score])
         except ValueError:
             value = math.nan
         if value is not None and not -1 <= value <= 1:
-            raise DataError(f"{name}: line {number}: the score {row[score]!r} is no number from -1 to 1")
-        found.append(Scored(value, row[flag], value))
+            place = f"unit {pairs.units[number] + 1}" if pairs.memory else f"line {number + 2}"
+            raise DataError(
+                f"{name}: {place}: the score {row[score]!r} is no number from -1 to 1; --model scores all again"
+            )
+        found.append(Scored(value, flagged, value))
     return found
 
 

@@ -96,6 +96,8 @@ Columns = Annotated[
 RecordsFile = Annotated[Path, typer.Argument(help="records.jsonl or records.parquet of a report")]
 PAIRS_OUTPUT = "file to write: .tsv, .jsonl or .tmx, also .gz or .zst; - for a TSV on standard output"
 PairsOutput = Annotated[Path, output(PAIRS_OUTPUT)]
+# Of the commands that read files of pairs.
+SCORED_OUTPUT = f"{PAIRS_OUTPUT}; .po or .xliff of such a file, whose other bytes stay"
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON, with unrounded numbers")]
 
 

@@ -20,7 +20,7 @@ ADDED, OF_WORDS = ("score", "flag"), ("quality", "source_words", "target_words")
 
 def score(
     files: options.PairFiles,
-    output: options.PairsOutput = options.STANDARD,
+    output: Annotated[Path, options.output(options.SCORED_OUTPUT)] = options.STANDARD,
     model: options.ModelFolder = None,
     columns: options.Columns = "",
     threshold: Annotated[

@@ -5,25 +5,27 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from orthoglot.errors import ConfigError
-from orthoglot.formats import kinds
+from orthoglot.formats import kinds, po_output, tmx_output, xliff_output
 from orthoglot.formats.base import Source
+from orthoglot.formats.cells import Cell, text_of
 from orthoglot.formats.sources import PACKED, read_source, source_of
-from orthoglot.formats.tmx_output import Cell, text_of, tmx_lines, units_kept
 from orthoglot.languages import canonical
 from orthoglot.registry import load
 from orthoglot.text.bitext import BLANK, SIDES, LeftOut, SentencePair, open_table, write_bytes, write_lines
 
 Languages = tuple[str | None, str | None]
 JSON_LINES, TMX, TABLE = ".jsonl", ".tmx", ".tsv"
+# Forms of a memory whose units are left out or get notes, by the kind that reads them.
+PO, XLIFF = ".po", ".xliff"
+REWRITTEN = {"tmx": TMX, "po": PO, "xliff": XLIFF}
 # Forms that are read and not written: a name that ends with one is a mistake.
-NOT_WRITTEN = (".csv", ".mo", ".po", ".xlf", ".xliff")
-
+NOT_WRITTEN = (".csv", ".mo")
 
 logger = logging.getLogger(__name__)
 
@@ -38,9 +40,10 @@ class Pairs(NamedTuple):
         names: these, or source, target, column3.
         rows: all cells of each pair, those of other columns included.
         places: of the columns that were asked for, source first.
-        memory: the file of a TMX memory, else None.
+        memory: the file of a translation memory, else None.
         units: the number of each pair among the units of a translation memory, from 0.
         left_out: why a unit made no pair, by its number.
+        form: of the memory, in which it can be written again: ".tmx", ".po" or ".xliff"; "" of another file.
     """
 
     pairs: list[SentencePair]
@@ -52,10 +55,31 @@ class Pairs(NamedTuple):
     memory: Path | None
     units: list[int]
     left_out: dict[int, str]
+    form: str = ""
+
+    def with_columns(self, names: Sequence[str]) -> Pairs:
+        """The same pairs, of a memory with further columns: what `write` added to its units under these names.
+
+        It is unchanged where no unit has the first of them.
+        """
+        if not self.memory:
+            return self
+        stored = {
+            TMX: tmx_output.stored,
+            PO: po_output.stored,
+            XLIFF: xliff_output.stored,
+        }[self.form](self.memory)
+        cells = [stored.get(unit, {}) for unit in self.units]
+        if not any(names[0] in one for one in cells):
+            return self
+        rows = [
+            [*row, *(one.get(name, "") for name in names)] for row, one in zip(self.rows, cells, strict=True)
+        ]
+        return self._replace(named=True, names=[*self.names, *names], rows=rows)
 
     def check_output(self, output: Path) -> None:
         """Refuse a file before the work, see `check_output`; JSON lines have no two columns of one name."""
-        check_output(output, self.languages)
+        check_output(output, self.languages, self.form)
         twice = [name for name, count in Counter(self.names).items() if count > 1]
         if twice and form_of_output(output) == JSON_LINES:
             raise ConfigError(f"{output}: two columns have the name {twice[0]}, which JSON lines cannot say")
@@ -70,32 +94,61 @@ class Pairs(NamedTuple):
     ) -> None:
         """Write some pairs with all their columns and further ones.
 
-        A table has a first row of names if the pairs had one, or if columns are added. From TMX to TMX, all of a chosen
-        unit stays as it is, and what is added are <prop>.
+        A table has a first row of names if the pairs had one, or if columns are added. From a memory to the same form,
+        all of a chosen unit stays as it is; what is added is a <prop> of TMX, or a note.
 
         Args:
             output: file, see `write_rows`.
-            added: names of the further columns, which replace those of the same name.
+            added: names of the further columns; one that is there already keeps its place and gets the new cells.
             chosen: numbers of pairs from 0, and their further cells.
-            others: from TMX to TMX, units that made no pair are written, too, with the reason under this name.
-            without: names of columns of a table that are left out.
+            others: from a memory to its form, units without a pair are written, too, with the reason under this name.
+            without: names of columns, or of what was added to a memory, that are left out.
         """
-        if self.memory and form_of_output(output) == TMX:
+        form = form_of_output(output)
+        if self.memory and form == self.form:
             kept: dict[int, Mapping[str, Cell]] = {}
             if others:
                 kept |= {unit: {others: reason} for unit, reason in self.left_out.items()}
-            kept |= {self.units[number]: dict(zip(added, cells, strict=True)) for number, cells in chosen}
-            write_bytes(output, units_kept(self.memory, kept))
+            removed = dict.fromkeys(without)
+            kept |= {
+                self.units[number]: removed | dict(zip(added, cells, strict=True)) for number, cells in chosen
+            }
+            write_bytes(output, self._units_kept(self.memory, kept, whole=not others))
             return
-        old = [place for place, name in enumerate(self.names) if name not in (*added, *without)]
+        names = [name for name in self.names if name not in without]
+        old = [place for place, name in enumerate(self.names) if name not in without]
+        further = [name for name in added if name not in names]
+
+        def row(number: int, cells: Sequence[Cell]) -> list[Cell]:
+            values = dict(zip(added, cells, strict=True))
+            stays = (values.get(self.names[place], self.rows[number][place]) for place in old)
+            return [*stays, *(values[name] for name in further)]
+
         write_rows(
             output,
-            [self.names[place] for place in old] + [*added],
-            ([*(self.rows[number][place] for place in old), *cells] for number, cells in chosen),
+            [*names, *further],
+            (row(number, cells) for number, cells in chosen),
             languages=self.languages,
             places=[old.index(place) for place in self.places[:2]],
             named=self.named or bool(added),
         )
+
+    def _units_kept(
+        self, memory: Path, kept: Mapping[int, Mapping[str, Cell]], whole: bool
+    ) -> Iterator[bytes]:
+        """The memory with these units and what is added to them.
+
+        Args:
+            memory: its file.
+            kept: by the units' numbers.
+            whole: whether a message with several texts, a plural, stays only with all that made pairs.
+        """
+        match self.form:
+            case ".po":
+                return po_output.units_kept(memory, kept, self.units if whole else ())
+            case ".xliff":
+                return xliff_output.units_kept(memory, kept)
+        return tmx_output.units_kept(memory, kept)
 
 
 def read(
@@ -137,9 +190,10 @@ def read(
             units.append(number)
     if left_out:
         logger.info("%s: left out %s", source.name, listed(Counter(left_out.values())))
-    rewritten = files[0] if source.kind == "tmx" else None
+    form = "" if files[0].suffix.lower() == ".mo" else REWRITTEN.get(source.kind, "")
     rows = [[*pair] for pair in pairs]
-    return Pairs(pairs, languages, False, [*SIDES], rows, [0, 1], rewritten, units, left_out)
+    rewritten = files[0] if form else None
+    return Pairs(pairs, languages, False, [*SIDES], rows, [0, 1], rewritten, units, left_out, form)
 
 
 def listed(counts: Counter[str]) -> str:
@@ -165,20 +219,32 @@ def _languages(memory: Source, given: Languages) -> tuple[str, str]:
 
 
 def form_of_output(output: Path) -> str:
-    """The form that the name of a file asks for: .jsonl, .tmx, or else .tsv."""
+    """The form that the name of a file asks for: .jsonl, .tmx, .po, .xliff, or else .tsv."""
     suffix = (output.with_suffix("") if output.suffix in PACKED else output).suffix
     if suffix in NOT_WRITTEN:
         raise ConfigError(f"{output}: pairs are written as .tsv, .jsonl or .tmx, not as {suffix}")
-    return suffix if suffix in (JSON_LINES, TMX) else TABLE
+    if suffix in load(kinds, "xliff").SUFFIXES:
+        return XLIFF
+    return suffix if suffix in (JSON_LINES, TMX, PO) else TABLE
 
 
-def check_output(output: Path, languages: Languages) -> None:
+def check_output(output: Path, languages: Languages, form: str = "") -> None:
     """Refuse a file of pairs before the work.
 
+    Args:
+        output: file.
+        languages: of the pairs.
+        form: of the memory that they are from, if they are from one.
     Raises:
-        ConfigError: its form is not written, or is TMX, which names its languages, and one is not known.
+        ConfigError: its form is not written, or only from a file of the same form; or it is TMX, which names its
+            languages, and one is not known.
     """
-    if form_of_output(output) == TMX and None in languages:
+    asked = form_of_output(output)
+    if asked in (PO, XLIFF) and asked != form:
+        raise ConfigError(
+            f"{output}: a {asked} file is written only where one is read; write .tsv, .jsonl or .tmx"
+        )
+    if asked == TMX and None in languages:
         raise ConfigError(f"{output}: TMX names its languages: give --source-language and --target-language")
 
 
@@ -212,7 +278,7 @@ def write_rows(
         source, target = languages
         assert source is not None
         assert target is not None
-        lines = tmx_lines(names, rows, (source, target), places)
+        lines = tmx_output.tmx_lines(names, rows, (source, target), places)
     else:
         lines = (
             "\t".join(text_of(value).translate(BLANK) for value in row)
