@@ -13,6 +13,11 @@ LEAST = -1.0
 GUESS = "?"
 
 
+def has_letter(text: str) -> bool:
+    """Whether a text has a letter of any script; digits and signs alone translate nothing."""
+    return any(map(str.isalpha, text))
+
+
 class Words(NamedTuple):
     """How good a translation is by sentences and words, in [-1, 1]; the words of both sides without a counterpart.
 
