@@ -28,7 +28,8 @@ class Scores(NamedTuple):
     Attributes:
         score: (N,) float64 in [-1, 1]: the cosine of the meaning parts; -1 of a copy or an untranslated sentence; NaN
             if a side is blank.
-        flag: (N,) str: "", "blank", "copy", "untranslated" or "other_language"; a guess has a question mark behind it.
+        flag: (N,) str: "", "blank", "copy", "no_letters", "untranslated" or "other_language"; a guess has a question
+            mark behind it.
         similarity: (N,) float64, the cosine whatever the flag; NaN if a side is blank.
         words: of each pair its quality and the words without a counterpart; None of a blank side, or if not asked for.
     """

@@ -18,6 +18,8 @@ from orthoglot.errors import ConfigError, DataError
 
 # Characters of a sentence that the preview prints.
 SHOWN = 40
+# Pairs whose numbers in the file are printed.
+SHOWN_PAIRS = 10
 
 if TYPE_CHECKING:
     from orthoglot.apply.scored import Scored
@@ -59,6 +61,17 @@ def filter(
             "--drop-guesses", help="drop what the language parts alone take for another language, too"
         ),
     ] = False,
+    drop_numbers: Annotated[
+        bool, typer.Option("--drop-numbers", help="drop pairs whose sides have different numbers, too")
+    ] = False,
+    drop_lengths: Annotated[
+        bool,
+        typer.Option("--drop-lengths", help="drop pairs of which one side is three times too long, too"),
+    ] = False,
+    drop_markup: Annotated[
+        bool,
+        typer.Option("--drop-markup", help="drop units of a memory whose sides have different tags, too"),
+    ] = False,
     near_duplicates: Annotated[
         float | None,
         typer.Option(
@@ -92,12 +105,16 @@ def filter(
     if not dry_run and output is None:
         raise ConfigError("give --output, or --dry-run to see what thresholds would keep")
     options.check_outputs(output, rejected)
+    import numpy as np
+
     options.check_model(model)
     from orthoglot.formats.pairs import listed, read
 
     if not dry_run and (threshold is None) == (good is None):
         raise ConfigError("give --threshold, or --good with translations that decide it")
-    pairs = read(files, (source_language, target_language), options.columns_of(columns))
+    pairs = read(
+        files, (source_language, target_language), options.columns_of(columns), markup=not drop_markup
+    )
     for path in (output, rejected):
         if path is not None:
             pairs.check_output(path)
@@ -129,6 +146,12 @@ def filter(
         or ("" if scored.score is not None and scored.score >= threshold else "low_score")
         for scored in every
     ]
+    from orthoglot.apply.checks import LENGTHS, NUMBERS, disagreements
+
+    doubts = disagreements(pairs.pairs)
+    for name, dropped in ((NUMBERS, drop_numbers), (LENGTHS, drop_lengths)):
+        for number in np.flatnonzero(doubts[name]) if dropped else ():
+            reasons[number] = reasons[number] or name
     if near_duplicates:
         _mark_near_duplicates(pairs, every, near_duplicates, reasons)
     if rejected is not None:
@@ -147,13 +170,24 @@ def filter(
     guesses = Counter(
         scored.flag for scored, reason in zip(every, reasons, strict=True) if scored.flag and not reason
     )
+    kept = np.array([not reason for reason in reasons], dtype=bool)
+    rows = {name: (np.flatnonzero(doubt & kept) + 1).tolist() for name, doubt in doubts.items()}
     if as_json:
         facts = {"pairs": len(every), "threshold": threshold, **counts, "kept_though": dict(guesses)}
-        typer.echo(json.dumps(facts), err=True)
+        typer.echo(json.dumps(facts | {"disagree": rows}), err=True)
         return
     typer.echo(f"{len(every)} pairs: {listed(counts)}", err=True)
     if guesses:
         typer.echo(f"of those kept: {listed(guesses)}; --drop-guesses drops them", err=True)
+    for name, numbers in rows.items():
+        if numbers:
+            first = ", ".join(map(str, numbers[:SHOWN_PAIRS])) + (
+                " ..." if len(numbers) > SHOWN_PAIRS else ""
+            )
+            typer.echo(
+                f"of those kept: {len(numbers)} differ in {name} (pairs {first}); --drop-{name} drops them",
+                err=True,
+            )
 
 
 def _mark_near_duplicates(
@@ -206,7 +240,7 @@ def scored_before(pairs: Pairs, name: str) -> list[Scored]:
         ConfigError: they have no scores.
         DataError: a score is absent, or no number from -1 to 1.
     """
-    from orthoglot.apply.scored import BLANK, Scored
+    from orthoglot.apply.scored import Scored
 
     if ADDED[0] not in pairs.names:
         raise ConfigError(f"{name} has no score of orthoglot score: give --model")
@@ -215,7 +249,8 @@ def scored_before(pairs: Pairs, name: str) -> list[Scored]:
     for number, row in enumerate(pairs.rows):
         flagged = "" if flag is None else row[flag]
         try:
-            value = None if flagged == BLANK else float(row[score])
+            # A memory also has flags of units that had no pair.
+            value = None if flagged and not row[score].strip() else float(row[score])
         except ValueError:
             value = math.nan
         if value is not None and not -1 <= value <= 1:

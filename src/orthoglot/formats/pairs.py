@@ -156,6 +156,7 @@ def read(
     languages: Languages = (None, None),
     columns: Sequence[str | int] = (),
     widths: Sequence[int] = (2,),
+    markup: bool = True,
 ) -> Pairs:
     """All pairs of a table, of two files of lines, or of a translation memory.
 
@@ -164,6 +165,7 @@ def read(
         languages: of the two sides. Those of a memory in two languages may be left out.
         columns: see `source_of`.
         widths: see `open_table`.
+        markup: whether units of a memory count whose sides have different tags; else they are left out.
     Raises:
         ConfigError: see `source_of`; a memory has not two languages, or does not say which.
         DataError: a file cannot be read, or has no pair in these languages.
@@ -182,7 +184,11 @@ def read(
     if memory:
         languages = _languages(source, languages)
     pairs, units, left_out = [], [], {}
+    different = 0
     for number, item in enumerate(read_source(source, languages[0] or "", languages[1] or "")):
+        if markup and isinstance(item, LeftOut) and item.pair:
+            item = item.pair
+            different += 1
         if isinstance(item, LeftOut):
             left_out[number] = item.reason
         else:
@@ -190,6 +196,8 @@ def read(
             units.append(number)
     if left_out:
         logger.info("%s: left out %s", source.name, listed(Counter(left_out.values())))
+    if different:
+        logger.info("%s: %d pairs have different tags on their sides, and are kept", source.name, different)
     form = "" if files[0].suffix.lower() == ".mo" else REWRITTEN.get(source.kind, "")
     rows = [[*pair] for pair in pairs]
     rewritten = files[0] if form else None

@@ -60,9 +60,10 @@ class Table(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A message or translation unit that no pair was made of."""
+    """A message or translation unit that no pair was made of; the pair that it could make where tags alone differ."""
 
     reason: str
+    pair: SentencePair | None = None
 
 
 # What the reader of a file yields for each thing that it meets.

@@ -46,20 +46,21 @@ def plain(source: str, target: str) -> Item:
     &amp; resolved, and each placeholder (%s, %(name)s, {name}, %1, $name, {{ name }}) becomes the letter X.
 
     Returns:
-        A pair; or left out as `untranslated` (the target is empty), `markup` (the sides have different tags or links)
-        or `placeholders` (they have different placeholders, or an odd brace is left, as of ICU's plurals).
+        A pair; or left out as `untranslated` (the target is empty), `markup` (the sides have different tags or links;
+        it holds the pair without them) or `placeholders` (they have different placeholders, or an odd brace is left,
+        as of ICU's plurals).
     """
     if not target.strip():
         return LeftOut("untranslated")
     if not (MARKS.search(source) or MARKS.search(target)):
         return SentencePair(source, target)  # as of most sentences
     sides = [_without_markup(side) for side in (source, target)]
-    if sides[0][1] != sides[1][1]:
-        return LeftOut("markup")
+    markup = LeftOut("markup") if sides[0][1] != sides[1][1] else None
     filled = [_without_placeholders(text) for text, _ in sides]
     if filled[0][1] != filled[1][1] or any(brace in text for text, _ in filled for brace in "{}"):
-        return LeftOut("placeholders")
-    return _without_access_keys(*(html.unescape(text) for text, _ in filled))
+        return markup or LeftOut("placeholders")
+    pair = _without_access_keys(*(html.unescape(text) for text, _ in filled))
+    return markup._replace(pair=pair) if markup else pair
 
 
 def placeholder(text: str) -> str:
