@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import tempfile
 from pathlib import Path
@@ -22,9 +23,11 @@ from orthoglot.apply.calibrate import (
     _threshold,
     _with_interval,
     calibrate,
+    not_reached,
 )
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
 from orthoglot.apply.mine import mine
+from orthoglot.apply.share import Margins, joint_share, translated_share
 from orthoglot.cli import app
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError, DataError
@@ -211,6 +214,99 @@ def test_probabilities_rise_with_the_margin_and_agree_with_what_was_right(found:
     assert found.probability(np.array([found.threshold + 0.5]))[0] > found.probability(np.array([0.9]))[0]
 
 
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.8])
+@pytest.mark.parametrize("sizes", [(300, 300), (400, 200)])
+def test_the_share_of_a_mixture_is_found(share: float, sizes: tuple[int, int]) -> None:
+    """Margins of translations are normal around 1.2, those of others around 1, and of every tenth there is no pair."""
+    rng = np.random.default_rng(3)
+
+    def drawn(translated: int, alone: int) -> np.ndarray:
+        values = np.concatenate([rng.normal(1.2, 0.06, translated), rng.normal(1.0, 0.06, alone)])
+        values[translated::10] = -np.inf
+        return values
+
+    sides = [
+        Margins(drawn(200, 0), drawn(0, 200), drawn(round(share * size), size - round(share * size)))
+        for size in sizes
+    ]
+    assert joint_share(sides) == pytest.approx(share, abs=0.06)
+    # The maximum of the likelihood by a plain loop over shares.
+    every = np.concatenate(sides[0])
+    edges = np.quantile(every[np.isfinite(every)], np.linspace(0, 1, 12)[1:-1])
+
+    def shares_of_bins(some: np.ndarray, added: float) -> list[float]:
+        counts = [0] * 11
+        for value in some:
+            counts[sum(value > edge for edge in edges)] += 1
+        return [(count + added) / (len(some) + 11 * added) for count in counts]
+
+    with_translation, without = (shares_of_bins(some, 0.5) for some in sides[0][:2])
+    seen = shares_of_bins(sides[0].unknown, 0)
+
+    def likelihood(guess: float) -> float:
+        return sum(
+            h * math.log(guess * f1 + (1 - guess) * f0)
+            for h, f1, f0 in zip(seen, with_translation, without, strict=True)
+        )
+
+    best = max((n / 1000 for n in range(1, 1000)), key=likelihood)
+    assert translated_share(sides[0]) == pytest.approx(best, abs=2e-3)
+
+
+@pytest.mark.parametrize(("gold", "alone"), [(240, 30), (60, 200)])
+def test_the_share_is_estimated_from_the_texts(
+    gold: int, alone: int, encoder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = make_pairs(gold + 2 * alone, seed=21)
+    sides = [
+        [one for one, _ in text[: gold + alone]],
+        [other for _, other in text[:gold] + text[gold + alone :]],
+    ]
+    paths = [tmp_path / "en.txt", tmp_path / "gn.txt"]
+    for path, lines in zip(paths, sides, strict=True):
+        path.write_text("".join(f"{line}\n" for line in lines))
+    dev, output = write_tsv(tmp_path / "dev.tsv", PAIRS), tmp_path / "c.json"
+    command = ["calibrate", str(dev), "--among", *map(str, paths), "-o", str(output), "--model", str(encoder)]
+    with caplog.at_level(logging.INFO):
+        done = CliRunner().invoke(app, [*command, "--precision", "0.8"])
+    assert done.exit_code == 0, done.exception
+    found = Calibration.load(output)
+    true = gold / (gold + alone)
+    assert found.share == found.estimated_share == pytest.approx(true, abs=0.08)
+    assert f"estimated from the texts: {found.share:.2f}" in caplog.text
+    caplog.clear()
+    doubted = 0.1 if true > 0.5 else 0.9
+    done = CliRunner().invoke(app, [*command, "--precision", "0.6", "--share", str(doubted)])
+    assert done.exit_code == 0, done.exception
+    assert Calibration.load(output).share == doubted
+    assert f"--share {doubted:g}, but the texts look like {found.share:.2f}" in caplog.text
+
+
+def test_a_share_below_what_the_pairs_can_show_is_raised(
+    encoder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model, others = load(encoder, device="cpu"), make_pairs(200, seed=31)
+    texts = [one for one, _ in others[:100]], [other for _, other in others[100:]]
+    among = [(side, unit(model.encode(side, part="sentence"))) for side in texts]
+    found = calibrate(model, PAIRS[:60], part="sentence", among=among, target_precision=0.5)
+    assert found.estimated_share is not None
+    assert found.estimated_share < 10 / 65 == found.share
+    assert "60 pairs can show a share of 0.154 at least" in caplog.text
+    # Texts that hold nothing else.
+    known = [[pair[side] for pair in PAIRS] for side in (0, 1)]
+    among = [(side, unit(model.encode(side, part="sentence"))) for side in known]
+    with pytest.raises(DataError, match="no sentence but those of the pairs: give --share"):
+        calibrate(model, PAIRS, part="sentence", among=among)
+
+
+def test_what_is_not_reached_is_said_with_what_to_do(found: Calibration) -> None:
+    assert not_reached(found._replace(held_out_precision=[0.7, 0.6, 0.8], target_precision=0.8)) == ""
+    assert not_reached(found._replace(held_out_precision=[0.714, 0.405, 0.902], target_precision=0.95)) == (
+        "95 % was not reached: expect 71.4 % [40.5, 90.2] above this threshold; give more pairs, or a higher "
+        "--precision"
+    )
+
+
 WRONG = [(source, PAIRS[n - 7][1]) for n, (source, _) in enumerate(PAIRS)]
 
 
@@ -223,11 +319,12 @@ WRONG = [(source, PAIRS[n - 7][1]) for n, (source, _) in enumerate(PAIRS)]
         (PAIRS, 0.0, 0.9, "between 0 and 1"),
         (PAIRS, 1.0, 0.9, "between 0 and 1"),
         (PAIRS, 0.5, 1.0, "between 0 and 1"),
-        (WRONG, 0.5, 0.95, "no threshold has a precision"),
+        (PAIRS[:19], None, 0.95, "give --among with the texts to be mined"),
+        (WRONG, 0.5, 0.95, r"95 % was not reached: no threshold has this precision, the highest is \d"),
     ],
 )
 def test_what_cannot_be_calibrated_is_refused(
-    pairs: list[tuple[str, str]], share: float, precision: float, message: str, encoder: Path
+    pairs: list[tuple[str, str]], share: float | None, precision: float, message: str, encoder: Path
 ) -> None:
     with pytest.raises((ConfigError, DataError), match=message):
         calibrate(

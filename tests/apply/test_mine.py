@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,12 +18,16 @@ from safetensors.torch import load_file, save_file
 from small_checkpoint import make_pairs
 from typer.testing import CliRunner
 
+import orthoglot
 from orthoglot import load, receipts
 from orthoglot.apply.mine import mine
+from orthoglot.apply.model import Model
 from orthoglot.apply.text_vectors import text_vectors
+from orthoglot.apply.threshold import suggest
 from orthoglot.cli import app
+from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.tasks.margins import both_cosines, candidates
+from orthoglot.tasks.margins import MARGINS, both_cosines, candidates, mine_found
 from orthoglot.tasks.neighbours import nearest
 
 PAIRS = make_pairs(90)
@@ -144,6 +150,143 @@ def test_an_interrupted_encoding_goes_on(
     del encoded[:]
     text_vectors(model, sentences[::-1], tmp_path / "again.npy", part="sentence", block=45)
     assert encoded == sentences[::-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "again"),
+    [
+        ("encoder", "sentence", False),
+        ("plda", "meaning", False),
+        ("plda", "language", False),
+        ("centering", "sentence", False),
+        ("centering", "meaning", True),
+    ],
+)
+def test_codes_that_change_no_vector_keep_the_vectors(
+    name: str, part: str, again: bool, models: dict[str, Path], tmp_path: Path
+) -> None:
+    model, sentences = load(models[name], device="cpu"), [source for source, _ in BOTH]
+    first, second = (
+        ({"language": "en", "partner": "gn"}, {"language": "gn"}) if again else ({}, {"language": "en"})
+    )
+    output = tmp_path / "v.npy"
+    before = np.array(text_vectors(model, sentences, output, part=part, **first))
+    stamp = output.stat().st_mtime_ns
+    after = text_vectors(model, sentences, output, part=part, **second)
+    assert (output.stat().st_mtime_ns != stamp) == again
+    expected = load(models[name], device="cpu").encode(sentences, part=part, **second)
+    np.testing.assert_allclose(after, unit(expected), atol=1e-5)
+    assert np.allclose(before, after, atol=1e-5) != again
+
+
+def test_an_encoder_that_reads_the_language_encodes_again(tmp_path: Path) -> None:
+    output, sentences = tmp_path / "v.npy", [source for source, _ in BOTH]
+    read = []
+
+    class Symbols:
+        """A tokenizer with a symbol of each language."""
+
+        symbols = MappingProxyType({"en": 5, "gn": 6})
+
+    class Reads:
+        name, dim, languages, tokenizer = "reads", 4, ("en", "gn"), Symbols()
+
+        def encode(self, sentences: list[str], language: str, *_: Any) -> np.ndarray:
+            read.append(language)
+            return np.ones((len(sentences), 4), dtype=np.float32)
+
+    model = Model(Reads(), None, "reads")
+    for language in ("en", "en", "gn"):
+        text_vectors(model, sentences, output, part="sentence", language=language)
+    assert read == ["en", "gn"]
+    with pytest.raises(ConfigError, match="does not cover language 'de'"):
+        text_vectors(model, sentences, output, part="sentence", language="de")
+
+
+def test_copies_and_text_without_letters_come_last(
+    run: Callable[..., Any], encoder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    source, target = texts(tmp_path)
+    obvious = ["1234 !!", BOTH[0][0].upper() + "!", "5"]
+    for path, lines in ((source, obvious), (target, [*obvious[:2], "6"])):
+        Path(path).write_text(Path(path).read_text() + "".join(f"{line}\n" for line in lines))
+    with caplog.at_level(logging.INFO):
+        _, rows = run(source, target)
+    assert {(row[1], row[2]) for row in rows[:30]} == set(BOTH)
+    wordless = [n for n, row in enumerate(rows) if not all(any(map(str.isalpha, text)) for text in row[1:3])]
+    copies = [n for n, row in enumerate(rows) if row[1] == row[2]]
+    last = sorted({*wordless, *copies})
+    assert last == list(range(len(rows) - len(last), len(rows)))
+    assert (obvious[0], obvious[0]) in {(rows[n][1], rows[n][2]) for n in last}
+    for part in (rows[: -len(last)], rows[-len(last) :]):
+        margins = [float(row[0]) for row in part]
+        assert margins == sorted(margins, reverse=True)
+    assert f"last in the output: {len(last)} copies or pairs without letters" in caplog.text
+    assert json.loads((tmp_path / "pairs.tsv.json").read_text())["without_letters"] == len(wordless)
+    # Likewise of lists.
+    sides = [Path(path).read_text().splitlines() for path in (source, target)]
+    mined = orthoglot.mine(*sides, encoder, device="cpu", threads=1)
+    assert [(sides[0][i], sides[1][j]) for i, j in zip(mined.sources, mined.targets, strict=True)] == [
+        (row[1], row[2]) for row in rows
+    ]
+
+
+def test_without_a_threshold_one_is_suggested_with_what_it_keeps(
+    run: Callable[..., Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = texts(tmp_path)
+    with caplog.at_level(logging.INFO):
+        _, rows = run(*files)
+    about = json.loads((tmp_path / "pairs.tsv.json").read_text())
+    suggested = about["suggested_threshold"]
+    kept = [row for row in rows if float(row[0]) >= suggested - 1e-6]
+    assert len(set(BOTH) - {(row[1], row[2]) for row in kept}) <= 3
+    lines = [record.getMessage() for record in caplog.records if record.name == "orthoglot.cli.mine"]
+    table = [line.split() for line in lines[1:]]
+    assert f"Suggested is {suggested:.4f}" in lines[0]
+    assert table[0] == ["threshold", "pairs"]
+    assert [f"{suggested:.4f}", str(len(kept)), "suggested"] in table
+    for value, count, *_ in table[1:]:
+        # Thresholds are printed with four digits.
+        assert abs(sum(float(row[0]) >= float(value) - 5e-5 for row in rows) - int(count)) <= 1
+    caplog.clear()
+    with caplog.at_level(logging.INFO):
+        run(*files, "--threshold", "1.0")
+    assert "uggested" not in caplog.text
+    assert "suggested_threshold" not in json.loads((tmp_path / "pairs.tsv.json").read_text())
+
+
+@pytest.mark.parametrize("margin", ["ratio", "distance", "absolute"])
+def test_the_suggested_threshold_is_the_lowest_with_few_wrong_pairs_by_a_loop(margin: Any) -> None:
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(size=(60, 8)), rng.normal(size=(50, 8))
+    y[:25] = x[:25] + 0.2 * rng.normal(size=(25, 8))
+    x, y = (unit(side).astype(np.float32) for side in (x, y))
+    found = nearest(x, y, 4)
+    cosine = both_cosines(x, y, found)
+    pairs = mine_found(found, cosine, margin)
+
+    def of_others(row: int, partner: int, near: np.ndarray, cosines: np.ndarray, theirs: np.ndarray) -> float:
+        others = [(j, c) for j, c in zip(near[row], cosines[row], strict=True) if j != partner]
+        mean = sum(c for _, c in others) / len(others)
+        return max(
+            float(MARGINS[margin](np.array(c), np.array((mean + theirs[j].mean()) / 2))) for j, c in others
+        )
+
+    ours, theirs = [], []
+    good = []
+    for count, (i, j, value) in enumerate(zip(*pairs, strict=True), 1):
+        ours.append(of_others(i, j, found.forward, cosine.forward, cosine.backward))
+        theirs.append(of_others(j, i, found.backward, cosine.backward, cosine.forward))
+        wrong = (60 - count) * np.mean([one >= value for one in ours])
+        wrong += (50 - count) * np.mean([one >= value for one in theirs])
+        if count >= 10 and wrong <= 0.05 * count:
+            good.append(value)
+    assert good
+    assert suggest(found, cosine, pairs, margin) == pytest.approx(good[-1])
+    # One neighbour shows no other.
+    near = nearest(x, y, 1)
+    assert suggest(near, both_cosines(x, y, near), pairs, margin) is None
 
 
 def test_candidates_are_the_best_of_each_row_by_a_loop() -> None:

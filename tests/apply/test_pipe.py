@@ -186,10 +186,10 @@ def test_scores_that_were_written_are_taken_without_a_model(tmp_path: Path) -> N
     lines = (tmp_path / "out.jsonl").read_text().splitlines()
     assert json.loads(lines[1]) == {"source": "g", "target": "h", "score": "0.8", "flag": "other_language?"}
     assert (tmp_path / "bad.tsv").read_text().splitlines() == [
-        "source\ttarget\tflag\tscore\treason",
-        "c\td\t\t0.400000\tlow_score",
-        "e\t\tblank\t\tblank",
-        "f\tf\tcopy\t-1.000000\tcopy",
+        "source\ttarget\tscore\tflag\treason",
+        "c\td\t0.4\t\tlow_score",
+        "e\t\t\tblank\tblank",
+        "f\tf\t-1.000000\tcopy\tcopy",
     ]
     done = run(
         "filter", table, "--good", table, "--loss", "0.5", "-o", tmp_path / "out.tsv", "--drop-guesses"
@@ -209,8 +209,58 @@ def test_scores_that_were_written_are_taken_without_a_model(tmp_path: Path) -> N
     good = write_tsv(tmp_path / "good.tsv", PAIRS[:2])
     error = run("filter", table, "--good", good, "-o", tmp_path / "none.tsv").exception
     assert isinstance(error, ConfigError)
-    assert "good.tsv has no columns score and flag of orthoglot score: give --model" in str(error)
+    assert "good.tsv has no score of orthoglot score: give --model" in str(error)
     assert not (tmp_path / "none.tsv").exists()
+    # A score alone, in a column between others.
+    table.write_text("source\tscore\ttarget\nein Haus\t0.9\ta house\nein Hut\t0.2\ta hat\n")
+    given = ["--threshold", "0.5", "-o", tmp_path / "out.tsv", "--rejected", tmp_path / "bad.tsv"]
+    assert "1 kept, 1 low_score" in run("filter", table, *given).stderr
+    assert (tmp_path / "bad.tsv").read_text().splitlines() == [
+        "source\tscore\ttarget\treason",
+        "ein Hut\t0.2\ta hat\tlow_score",
+    ]
+
+
+def test_numbers_and_lengths_that_disagree_are_said_and_dropped_on_demand(tmp_path: Path) -> None:
+    pairs = [(f"line {n} of the text", f"die Zeile {n} im Text") for n in range(1, 21)]
+    pairs[4] = ("line 5 of the text", "die Zeile 6 im Text")
+    pairs[7] = ("line 8 of 9 texts", "die Zeile 8 im Text")
+    pairs[9] = ("line 10 of the text", "die Zeile 10 im Text" + " und noch viel mehr" * 8)
+    pairs[11] = ("line 1200 of the text", "die Zeile ۱۲۰۰ im Text")  # the same number in other digits
+    table = tmp_path / "scored.tsv"
+    rows = "".join(f"{source}\t{target}\t0.9\t\n" for source, target in pairs)
+    table.write_text(f"source\ttarget\tscore\tflag\n{rows}")
+    output, rejected = tmp_path / "kept.tsv", tmp_path / "bad.tsv"
+    given = [table, "--threshold", "0.5", "-o", output, "--rejected", rejected]
+    done = run("filter", *given)
+    assert "of those kept: 2 differ in numbers (pairs 5, 8); --drop-numbers drops them" in done.stderr
+    assert "of those kept: 1 differ in lengths (pairs 10); --drop-lengths drops them" in done.stderr
+    assert "20 pairs: 20 kept" in done.stderr
+    assert json.loads(run("filter", *given, "--json").stderr)["disagree"] == {
+        "numbers": [5, 8],
+        "lengths": [10],
+    }
+    done = run("filter", *given, "--drop-numbers", "--drop-lengths")
+    assert "20 pairs: 17 kept, 1 lengths, 2 numbers" in done.stderr
+    assert "differ" not in done.stderr
+    assert [line.split("\t")[-1] for line in rejected.read_text().splitlines()] == [
+        "reason", "numbers", "numbers", "lengths",
+    ]  # fmt: skip
+
+
+def test_tags_on_one_side_only_drop_no_unit_unless_they_shall(tmp_path: Path) -> None:
+    pairs = [
+        ("Save the file", "Datei &lt;b&gt;sichern&lt;/b&gt;"),
+        ("Open it", "Öffnen"),
+        ("Take %s", "Nimm"),
+    ]
+    text = memory(pairs).replace('<prop type="x-n">', '<prop type="score">0.9</prop><prop type="x-n">')
+    (tmp_path / "in.tmx").write_text(text.replace("GN", "DE"))
+    given = [tmp_path / "in.tmx", "--threshold", "0.5", "-o", tmp_path / "out.tmx"]
+    assert "2 pairs: 2 kept" in run("filter", *given).stderr
+    assert "&lt;b&gt;" in (tmp_path / "out.tmx").read_text()
+    assert "1 pairs: 1 kept" in run("filter", *given, "--drop-markup").stderr
+    assert "&lt;b&gt;" not in (tmp_path / "out.tmx").read_text()
 
 
 def test_of_two_near_duplicates_the_better_one_passes(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from orthoglot.apply.score import (
     COPY,
     GUESS,
     LEAST,
+    NO_LETTERS,
     OTHER,
     SHORT,
     UNTRANSLATED,
@@ -30,6 +31,7 @@ from orthoglot.apply.score import (
     score,
     untranslated,
 )
+from orthoglot.apply.scored import Scored, summary
 from orthoglot.cli import app
 from orthoglot.corpora.language_identifier import labels, probabilities
 from orthoglot.decomposers.base import unit
@@ -58,6 +60,50 @@ def test_good_translations_score_high_and_others_have_a_flag(models: dict[str, P
     model = load(models["plda"], device="cpu")
     x, y = (unit(model.encode([pair[side] for pair in PAIRS[:3]])) for side in (0, 1))
     np.testing.assert_allclose([one.score for one in good[:3]], (x * y).sum(axis=1), atol=1e-5)
+
+
+def test_text_without_letters_has_a_flag_and_is_filtered(models: dict[str, Path], tmp_path: Path) -> None:
+    pairs = [*PAIRS[:30], ("1234 !!", "1234 !!"), ("12.50", "13 %"), ("a01 a02", "—"), ("42", PAIRS[0][1])]
+    found = list(score(load(models["plda"], device="cpu"), pairs, identify=False))
+    assert [one.flag for one in found[30:]] == [COPY, NO_LETTERS, NO_LETTERS, NO_LETTERS]
+    assert all(one.score == one.similarity for one in found[31:])
+    write_tsv(tmp_path / "pairs.tsv", pairs)
+    options = ["--threshold", "-1", "-o", tmp_path / "kept.tsv", "--no-identify"]
+    told = run(models, "filter", tmp_path / "pairs.tsv", *options).stderr
+    assert "34 pairs: 1 copy, 30 kept, 3 no_letters" in told
+
+
+def test_score_ends_with_a_summary(
+    models: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    long = (" ".join(["a01"] * 40), " ".join(["b01"] * 40))  # the encoder reads 20 tokens
+    write_tsv(tmp_path / "pairs.tsv", [*PAIRS[:20], ("a01", "a01"), ("", "b01"), long])
+    with caplog.at_level(logging.INFO):
+        run(models, "score", tmp_path / "pairs.tsv", "-o", tmp_path / "scored.tsv", "--no-identify")
+    rows = [line.split("\t") for line in (tmp_path / "scored.tsv").read_text().splitlines()[1:]]
+    scores = [float(row[2]) for row in rows if row[2]]
+    lines = [record.getMessage() for record in caplog.records if record.name == "orthoglot.cli.score"]
+    assert lines[0] == f"corpus score {np.mean(scores):.4f}: the mean of 22 of 23 pairs"
+    histogram = [line.split() for line in lines[1:11]]
+    assert sum(int(bin[1]) for bin in histogram) == 21  # without the copy
+    assert float(histogram[0][0]) == pytest.approx(min(score for score in scores if score > -1), abs=1e-3)
+    assert max(len(bin[2]) for bin in histogram if len(bin) > 2) == 40
+    assert "1 blank, 1 copy" in lines[11]
+    assert lines[12] == "2 sentences are longer than the encoder reads: their ends do not count"
+
+
+def test_the_summary_by_hand() -> None:
+    def scored(value: float | None, flag: str = "") -> Scored:
+        return Scored(value, flag, value)
+
+    assert summary([scored(0.5), scored(-1.0, COPY), scored(None, BLANK)]) == [
+        "corpus score -0.2500: the mean of 2 of 3 pairs",
+        "  0.500        1  " + "#" * 40,
+        "flags: 1 blank, 1 copy",
+    ]
+    lines = summary([scored(0.0), *[scored(1.0)] * 4], bins=2, width=4)
+    assert lines[1:] == ["  0.000        1  #", "  0.500        4  ####"]
+    assert summary([scored(None, BLANK)]) == ["no corpus score: the mean of 0 of 1 pairs", "flags: 1 blank"]
 
 
 def test_blocks_change_no_score(models: dict[str, Path]) -> None:
@@ -159,7 +205,13 @@ def test_a_pair_of_another_language_keeps_its_score_and_is_filtered(
     assert pairs[3] in [tuple(line.split("\t")) for line in (tmp_path / "good.tsv").read_text().splitlines()]
     counts = json.loads(run(models, "filter", *options, "--json").stderr)
     facts = {"pairs": 30, "threshold": -1}
-    assert counts == {**facts, "copy": 1, "kept": 29, "kept_though": {"other_language?": 1}}
+    assert counts == {
+        **facts,
+        "copy": 1,
+        "kept": 29,
+        "kept_though": {"other_language?": 1},
+        "disagree": {"lengths": [], "numbers": []},
+    }
     counts = json.loads(run(models, "filter", *options, "--json", "--drop-guesses").stderr)
     assert counts == {**facts, "copy": 1, "kept": 28, "other_language?": 1, "kept_though": {}}
 

@@ -100,3 +100,18 @@ def check_between_0_and_1(**values: float) -> None:
     for name, value in values.items():
         if not 0 < value < 1:
             raise ConfigError(f"{name.replace('_', ' ')} {value}: write a number between 0 and 1")
+
+
+def check_share(share: float | None, among: bool) -> None:
+    """Refuse a share that is no share, and none where there is no text to estimate it from.
+
+    Raises:
+        ConfigError: see above.
+    """
+    if share is not None:
+        check_between_0_and_1(share=share)
+    elif not among:
+        raise ConfigError(
+            "how many sentences have a translation decides the threshold: give --among with the texts to be mined, "
+            "from which it is estimated, or --share, e.g. 0.3"
+        )

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from orthoglot.apply.arguments import check_between_0_and_1
+from orthoglot.apply.arguments import check_between_0_and_1, check_share
 from orthoglot.apply.model import Model
+from orthoglot.apply.share import Margins, joint_share
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
+from orthoglot.progress import Done, weighed
 from orthoglot.report.plots import svg
 from orthoglot.statistics.intervals import wilson
-from orthoglot.tasks.margins import Margin, Strategy, curve
+from orthoglot.tasks.margins import Margin, Mined, Strategy, curve
 from orthoglot.tasks.margins import mine as by_margin
 from orthoglot.tasks.neighbours import Nearest, nearest
 from orthoglot.tasks.search import search
@@ -28,6 +31,11 @@ FEWEST, FEWEST_IN_BOTH = 20, 5
 SPARE = 4
 POINTS = 200
 CONFIDENCE = 0.95
+# Of an estimated share: the first guess, the most, how often it is estimated anew with lists of the last estimate, and
+# the lists each time. A given share is doubted from this factor on.
+FIRST_GUESS, MOST, ROUNDS, LISTS = 0.5, 0.97, 3, 4
+DOUBT = 1.5
+logger = logging.getLogger(__name__)
 
 
 class Calibration(NamedTuple):
@@ -39,7 +47,7 @@ class Calibration(NamedTuple):
         margin: which margin.
         retrieval: how pairs were chosen.
         neighborhood: neighbours of a margin.
-        share: of the sentences of either list that have a translation in the other.
+        share: of the sentences of either list that have a translation in the other, given or estimated.
         sources: sentences of the first list, those of the text that it was among included.
         targets: of the second.
         gold: translations that both lists have at a time.
@@ -52,6 +60,7 @@ class Calibration(NamedTuple):
         held_out_recall: the same of recall: what to expect of `mine`.
         curve: threshold, precision and recall, from the highest threshold on.
         probabilities: margins and the probability of a translation at each; between them it is interpolated.
+        estimated_share: of the texts that it was among, see `orthoglot.apply.share`; None without them.
     """
 
     model: str
@@ -72,6 +81,7 @@ class Calibration(NamedTuple):
     held_out_recall: list[float]
     curve: dict[str, list[float]]
     probabilities: dict[str, list[float]]
+    estimated_share: float | None = None
 
     def probability(self, margins: np.ndarray) -> np.ndarray:
         """The probability of a translation at each margin, in [0, 1]; monotone."""
@@ -113,7 +123,7 @@ def calibrate(
     *,
     languages: tuple[str | None, str | None] = (None, None),
     part: str = "meaning",
-    share: float = 0.1,
+    share: float | None = None,
     among: Sequence[tuple[Sequence[str], np.ndarray]] = (),
     target_precision: float = 0.95,
     margin: Margin = "ratio",
@@ -121,6 +131,7 @@ def calibrate(
     neighborhood: int = 4,
     device: str = "cpu",
     threads: int = 1,
+    done: Done = lambda _: None,
 ) -> Calibration:
     """Mine lists made of known translations, most of which are in one list only, and see what was right.
 
@@ -138,7 +149,9 @@ def calibrate(
         pairs: translations that the model was not fitted on.
         languages: of the two sides, where the model needs them.
         part: of the vectors.
-        share: of the sentences of either list that shall have a translation in the other.
+        share: of the sentences of either list that shall have a translation in the other. If not given, it is
+            estimated from the texts of `among` (`orthoglot.apply.share.joint_share`), three times, each time with
+            lists of the last estimate. It is at least the least share that so many pairs can show.
         among: of both texts to be mined, their sentences and the vectors of these (n, D), rows of length 1. What is
             mined for them does not count, as nobody knows what is right. A sentence with the letters and digits of a
             known one of its side is left out: it may be a known translation.
@@ -148,22 +161,33 @@ def calibrate(
         neighborhood: as of `mine`.
         device: of the search.
         threads: of the search.
+        done: gets how many more bytes of the pairs are encoded.
     Raises:
-        ConfigError: a share or precision outside (0, 1).
+        ConfigError: a share or precision outside (0, 1), or neither a share nor texts to estimate it from.
         TypeError: `pairs` are no pairs of strings.
         DataError: too few pairs, or no threshold has the precision.
     """
     from sklearn.isotonic import IsotonicRegression
 
-    check_between_0_and_1(share=share, target_precision=target_precision)
+    check_share(share, bool(among))
+    check_between_0_and_1(target_precision=target_precision)
     sides = _distinct(string_pairs(pairs, "pairs"))
     n = len(sides[0])
-    gold = round(share * n / (2 - share))
-    if n < FEWEST or gold < FEWEST_IN_BOTH:
-        needed = max(FEWEST, int(np.ceil(FEWEST_IN_BOTH * (2 - share) / share)))
-        raise DataError(f"{n} different pairs, too few: give {needed} or a larger share")
+    if n < FEWEST or (share is not None and _gold(share, n) < FEWEST_IN_BOTH):
+        needed = FEWEST if share is None else max(FEWEST, _pairs_for(share))
+        raise DataError(
+            f"{n} different pairs, too few: give {needed}" + (" or a larger share" if share else "")
+        )
     x, y = (
-        unit(model.encode(side, part=part, language=language, partner=partner))
+        unit(
+            model.encode(
+                side,
+                part=part,
+                language=language,
+                partner=partner,
+                progress=weighed(done, sum(len(text.encode()) for text in side) / n),
+            )
+        )
         for side, language, partner in zip(sides, languages, reversed(languages), strict=True)
     )
     if among:
@@ -172,6 +196,10 @@ def calibrate(
             for known, side, (sentences, vectors) in zip((x, y), sides, among, strict=True)
         )
     near, _ = search(x, y, SPARE * neighborhood, device=device, threads=threads)
+    how: dict[str, Any] = {"margin": margin, "retrieval": retrieval, "neighborhood": neighborhood}
+    estimated = _estimated(x, y, near, n, **how) if min(len(x), len(y)) > n else None
+    share = _chosen(share, estimated, n)
+    gold = _gold(share, n)
     # Known sentences take the places of others: lists are as long as the texts, on which margins depend.
     lengths = [len(sentences) for sentences, _ in among] or [0, 0]
     drawn = [
@@ -180,15 +208,15 @@ def calibrate(
     ]
     sources, margins, right = (
         np.concatenate(column)
-        for column in zip(
-            *(_mined(x, y, near, *lists, n, margin, retrieval, neighborhood) for lists in drawn), strict=True
-        )
+        for column in zip(*(_known(_mined(x, y, near, *lists, **how), n) for lists in drawn), strict=True)
     )
     total = gold * len(drawn)
     threshold = _threshold(margins, right, target_precision)
     if threshold is None:
+        highest = _highest_precision(margins, right)
         raise DataError(
-            f"no threshold has a precision of {target_precision:g}; ask for less, or take another model"
+            f"{100 * target_precision:g} % was not reached: no threshold has this precision, the highest is "
+            f"{100 * highest:.1f} %; ask for less with --precision, or take another model"
         )
     tried, halves = _of_the_other_half(sources, margins, right, target_precision)
     kept = margins >= threshold
@@ -222,7 +250,92 @@ def calibrate(
             "margin": regression.X_thresholds_.tolist(),
             "probability": regression.y_thresholds_.tolist(),
         },
+        estimated_share=estimated,
     )
+
+
+def not_reached(found: Calibration) -> str:
+    """What to do if the precision is not reached; "" if the interval of what is expected reaches it."""
+    value, low, high = found.held_out_precision
+    if high >= found.target_precision:
+        return ""
+    return (
+        f"{100 * found.target_precision:g} % was not reached: expect {100 * value:.1f} % [{100 * low:.1f}, "
+        f"{100 * high:.1f}] above this threshold; give more pairs, or a higher --precision"
+    )
+
+
+def _gold(share: float, n: int) -> int:
+    """Translations in both of two lists made of n pairs: share = gold / ((n + gold) / 2)."""
+    return round(share * n / (2 - share))
+
+
+def _pairs_for(share: float) -> int:
+    """The fewest pairs that can show a share."""
+    return int(np.ceil(FEWEST_IN_BOTH * (2 - share) / share))
+
+
+def _chosen(share: float | None, estimated: float | None, n: int) -> float:
+    """The given share, or the estimated one within what n pairs can show; what is doubtful is logged.
+
+    Raises:
+        DataError: there is neither.
+    """
+    if share is None:
+        if estimated is None:
+            raise DataError("the texts have no sentence but those of the pairs: give --share")
+        least = 2 * FEWEST_IN_BOTH / (n + FEWEST_IN_BOTH)
+        logger.info("share of sentences with a translation, estimated from the texts: %.2f", estimated)
+        if estimated < least:
+            logger.warning(
+                "%d pairs can show a share of %.3f at least, which is taken: precision will be lower; give more pairs",
+                n,
+                least,
+            )
+        return min(max(estimated, least), MOST)
+    if estimated is not None and max(share, estimated) > DOUBT * min(share, estimated):
+        logger.warning(
+            "--share %g, but the texts look like %.2f: without --share, that is taken", share, estimated
+        )
+    return share
+
+
+def _estimated(x: np.ndarray, y: np.ndarray, near: Nearest, n: int, **how: Any) -> float:
+    """The share of the rows from n on, of x and of y, that translate each other; the first n are known translations.
+
+    Lists have all of the texts, and in turn some of the known sentences in both lists or in one.
+    """
+    share = FIRST_GUESS
+    for _ in range(ROUNDS):
+        made = list(_lists(n, max(FEWEST_IN_BOTH, _gold(share, n))))
+        turns = np.unique(np.linspace(0, len(made) - 1, min(LISTS, len(made))).round().astype(int))
+        sides: tuple[list[Margins], list[Margins]] = ([], [])
+        for known in (made[turn] for turn in turns):
+            lists = [
+                np.append(rows, np.arange(n, len(side))) for rows, side in zip(known, (x, y), strict=True)
+            ]
+            pairs = _mined(x, y, near, *lists, **how)
+            for side, rows, mined, other in zip(sides, lists, pairs[:2], reversed(known), strict=True):
+                side.append(_by_kind(rows, mined, pairs.margins, other, n))
+        joint = joint_share([Margins(*map(np.concatenate, zip(*side, strict=True))) for side in sides])
+        share = min(max(joint, 2 * FEWEST_IN_BOTH / (n + FEWEST_IN_BOTH)), MOST)
+    return joint
+
+
+def _by_kind(rows: np.ndarray, mined: np.ndarray, margins: np.ndarray, other: np.ndarray, n: int) -> Margins:
+    """The margins of the rows of a list; those in `other`, of the known ones, have their translation there."""
+    highest = np.full(rows.max() + 1, -np.inf)
+    np.maximum.at(highest, mined, margins)
+    known = rows[rows < n]
+    both = np.isin(known, other)
+    return Margins(highest[known[both]], highest[known[~both]], highest[rows[rows >= n]])
+
+
+def _highest_precision(margins: np.ndarray, right: np.ndarray) -> float:
+    """The highest precision of a threshold that keeps as many pairs as are in both lists at a time, at the least."""
+    hits = np.cumsum(right[np.argsort(-margins, kind="stable")])
+    kept = np.arange(1, len(hits) + 1)
+    return float((hits / kept)[FEWEST_IN_BOTH - 1 :].max(initial=0))
 
 
 def picture(found: Calibration) -> str:
@@ -305,21 +418,24 @@ def _mined(
     near: Nearest,
     source: np.ndarray,
     target: np.ndarray,
-    n: int,
     margin: Margin,
     retrieval: Strategy,
     neighborhood: int,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of the pairs that are mined in rows of x and of y for the first n rows of x: row of x, margin, whether right."""
+) -> Mined:
+    """The pairs that are mined in rows `source` of x and `target` of y, by their rows of x and of y."""
     ours, theirs = x[source], y[target]
     lists = Nearest(
         _present(near.forward[source], target, len(y), ours, theirs, neighborhood),
         _present(near.backward[target], source, len(x), theirs, ours, neighborhood),
     )
     found = by_margin(ours, theirs, lists, margin, retrieval)
-    sources, targets = source[found.sources], target[found.targets]
-    known = sources < n
-    return sources[known], found.margins[known], (sources == targets)[known]
+    return Mined(source[found.sources], target[found.targets], found.margins)
+
+
+def _known(pairs: Mined, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of the pairs with one of the first n rows of x: that row, the margin, whether it is right."""
+    known = pairs.sources < n
+    return pairs.sources[known], pairs.margins[known], (pairs.sources == pairs.targets)[known]
 
 
 def _present(

@@ -22,6 +22,7 @@ from orthoglot.statistics.weighted import Spearman, mean
 from orthoglot.tasks.base import keys_of
 from orthoglot.tasks.graded_pairs import cosines, merged
 from orthoglot.tasks.retrieval import hits
+from orthoglot.text.bitext import SIDES
 from orthoglot.text.keys import normalised
 from orthoglot.text.strings import strings
 
@@ -41,6 +42,7 @@ class Benchmark(NamedTuple):
     source: list[str]
     target: list[str]
     gold: np.ndarray | None
+    languages: tuple[str, str] = SIDES  # what the two sides are called
 
 
 class Estimate(NamedTuple):
@@ -60,6 +62,7 @@ class Row(NamedTuple):
     score: Estimate
     minus_original: Estimate | None
     n: int
+    languages: tuple[str, str] = SIDES  # what the two sides are called
 
 
 def read(path: Path, languages: Languages = (None, None), columns: Sequence[str | int] = ()) -> Benchmark:
@@ -105,7 +108,11 @@ def read(path: Path, languages: Languages = (None, None), columns: Sequence[str 
         )
     if len(rows) < FEW:
         logger.warning("%s: %d pairs are few: the intervals are rough", path, len(rows))
-    return Benchmark(printable(path.name), [row[0] for row in rows], [row[1] for row in rows], gold)
+    # The codes, or what the columns are called.
+    names = [found.names[place] for place in found.places[:2]] if found.named else SIDES
+    source, target = (code or name for code, name in zip(found.languages, names, strict=True))
+    sides = [row[0] for row in rows], [row[1] for row in rows]
+    return Benchmark(printable(path.name), *sides, gold, (printable(source), printable(target)))
 
 
 def evaluate(
@@ -243,12 +250,32 @@ def _rows(benchmark: Benchmark, found: dict[str, dict[str, Scores]]) -> list[Row
         else:
             level = proportion({name: column.scores}, confidence=CONFIDENCE)
             gain = gain and not_empty(gain, CONFIDENCE)
-        rows.append(Row(benchmark.name, name, measure, _percent(level), gain and _percent(gain), level.n))
+        rows.append(
+            Row(
+                benchmark.name,
+                name,
+                measure,
+                _percent(level),
+                gain and _percent(gain),
+                level.n,
+                benchmark.languages,
+            )
+        )
     return rows
 
 
 def _percent(found: Interval) -> Estimate:
     return Estimate(100 * found.value, 100 * found.low, 100 * found.high)
+
+
+def _named(measure: str, source: str, target: str) -> str:
+    """A measure with its languages: "P@1 en -> gn", where the translation of each sentence in en is looked for."""
+    pairs = {
+        FORWARD: f"{source} -> {target}",
+        BACKWARD: f"{target} -> {source}",
+        BOTH: f"{source} <-> {target}",
+    }
+    return f"P@1 {pairs[measure]}" if measure in pairs else f"{measure} {source}-{target}"
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -260,6 +287,6 @@ def table(rows: Sequence[Row]) -> str:
     for row in rows:
         value = "{:.1f} [{:.1f}, {:.1f}]".format(*row.score)
         gain = "" if row.minus_original is None else "{:+.1f} [{:+.1f}, {:+.1f}]".format(*row.minus_original)
-        name = row.benchmark.replace("|", "\\|")
-        lines.append(f"| {name} | {row.measure} | {row.vectors} | {value} | {gain} | {row.n} |")
+        name, measure = (text.replace("|", "\\|") for text in (row.benchmark, _named(row.measure, *row.languages)))
+        lines.append(f"| {name} | {measure} | {row.vectors} | {value} | {gain} | {row.n} |")
     return "\n".join(lines)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from orthoglot.apply.mine import distinct
+from orthoglot.apply.mine import distinct, obvious
 from orthoglot.apply.mine import mine as mine_vectors
 from orthoglot.apply.model import Model
 from orthoglot.apply.score import score as score_pairs
@@ -29,7 +29,8 @@ class Scores(NamedTuple):
     Attributes:
         score: (N,) float64 in [-1, 1]: the cosine of the meaning parts; -1 of a copy or an untranslated sentence; NaN
             if a side is blank.
-        flag: (N,) str: "", "blank", "copy", "untranslated" or "other_language"; a guess has a question mark behind it.
+        flag: (N,) str: "", "blank", "copy", "no_letters", "untranslated" or "other_language"; a guess has a question
+            mark behind it.
         similarity: (N,) float64, the cosine whatever the flag; NaN if a side is blank.
         words: of each pair its quality and the words without a counterpart; None of a blank side, or if not asked for.
     """
@@ -58,6 +59,8 @@ def mine(
     progress: bool = False,
 ) -> Mined:
     """Find translations in two lists of sentences, by falling margin; `orthoglot mine` for what fits in memory.
+
+    Pairs with the same letters and digits on both sides, or without a letter on one, come after all others.
 
     Args:
         source, target: sentences; blank ones are skipped, and of equal ones the first counts.
@@ -116,8 +119,11 @@ def mine(
             device="cuda" if torch.cuda.is_available() and device != "cpu" else "cpu",
             threads=torch.get_num_threads(),
         )
+    x_texts, y_texts = (side.sentences for side in sides)
+    texts = ((x_texts[i], y_texts[j]) for i, j in zip(found.sources, found.targets, strict=True))
+    order = np.argsort(obvious(texts, len(found.margins)).either, kind="stable")
     positions = [np.array(side.lines, dtype=np.int64) - 1 for side in sides]
-    return Mined(positions[0][found.sources], positions[1][found.targets], found.margins)
+    return Mined(positions[0][found.sources[order]], positions[1][found.targets[order]], found.margins[order])
 
 
 def score(

@@ -12,7 +12,9 @@ import numpy as np
 
 from orthoglot.apply.arguments import check_best
 from orthoglot.apply.model import Model
+from orthoglot.apply.scored import has_letter
 from orthoglot.apply.text_vectors import text_vectors
+from orthoglot.apply.threshold import suggest
 from orthoglot.atomic import replacing
 from orthoglot.errors import DataError
 from orthoglot.finite import not_finite
@@ -100,7 +102,8 @@ def mine(
             raise DataError(f"{name}: vector {wrong[0]} (from 0) is not finite")
     found, facts = search(x, y, neighborhood, device=device, threads=threads, memory=memory)
     how: dict[str, Any] = {"margin": margin, "retrieval": retrieval, "threshold": threshold, "best": best}
-    return by_margin(found, both_cosines(x, y, found), **how), facts
+    pairs, further = by_margin(found, both_cosines(x, y, found), **how)
+    return pairs, facts | further
 
 
 def by_margin(
@@ -111,16 +114,22 @@ def by_margin(
     retrieval: Strategy,
     threshold: float | None,
     best: int,
-) -> Mined:
-    """The pairs among neighbours whose cosines are known; arguments as of `mine`."""
+) -> tuple[Mined, dict[str, object]]:
+    """The pairs among neighbours whose cosines are known, and `suggested_threshold` where none is given.
+
+    Arguments as of `mine`; for the suggestion see `orthoglot.apply.threshold.suggest`.
+    """
+    facts: dict[str, object] = {}
     if best > 1:
         pairs = candidates(found, cosine, margin, best)
         pairs = Mined(*(column[np.argsort(-pairs.margins, kind="stable")] for column in pairs))
     else:
         pairs = mine_found(found, cosine, margin, retrieval)
+        if threshold is None:
+            facts["suggested_threshold"] = suggest(found, cosine, pairs, margin)
     if threshold is not None:
         pairs = Mined(*(column[pairs.margins >= threshold] for column in pairs))
-    return pairs
+    return pairs, facts
 
 
 def side_vectors(
@@ -166,6 +175,32 @@ def write_summary(output: Path, summary: Mapping[str, Any]) -> None:
         return
     with replacing(output.with_name(output.name + ".json")) as partial:
         partial.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+class Obvious(NamedTuple):
+    """Which pairs are no translation whatever their margin, (P,) bool each.
+
+    Attributes:
+        copies: both sides have the same letters and digits.
+        wordless: a side has no letter.
+    """
+
+    copies: np.ndarray
+    wordless: np.ndarray
+
+    @property
+    def either(self) -> np.ndarray:
+        """The pairs that are one of both."""
+        return self.copies | self.wordless
+
+
+def obvious(pairs: Iterable[tuple[str, str]], count: int) -> Obvious:
+    """Compare the texts of as many pairs."""
+    copies, wordless = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+    for number, (source, target) in enumerate(pairs):
+        copies[number] = normalised(source) == normalised(target)
+        wordless[number] = not (has_letter(source) and has_letter(target))
+    return Obvious(copies, wordless)
 
 
 def about_pairs(pairs: Iterable[tuple[str, str]], margins: np.ndarray) -> dict[str, Any]:

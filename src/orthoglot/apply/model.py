@@ -16,8 +16,9 @@ from tqdm import tqdm
 from orthoglot.apply.arguments import check_model
 from orthoglot.apply.compact import check_dim, check_form, compact
 from orthoglot.apply.encoder_copy import Checkpoint, link_folder
+from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import META, WEIGHTS, Decomposer, Parts, load_decomposer
-from orthoglot.encoders.base import Encoder
+from orthoglot.encoders.base import Encoder, check_language
 from orthoglot.encoders.folder import ENCODER, identity
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.settings import Precision
@@ -194,6 +195,24 @@ class Model:
                 )
         return parts
 
+    def languages_used(
+        self, part: str, language: str | None, partner: str | None
+    ) -> tuple[str | None, str | None]:
+        """The codes of a language and its partner that decide a vector: None in place of one that changes nothing.
+
+        The codes of most models are only checked. Those that decide a vector belong to encoders with a symbol or with
+        rules for each language, and to methods with weights for each language.
+
+        Args:
+            part, language, partner: as of `encode`.
+        Raises:
+            ConfigError: the encoder does not cover the language.
+        """
+        check_language(self.encoder.name, self.encoder.languages, language or "")
+        if part != "sentence" and self.decomposer is not None and _by_language(self.decomposer):
+            return language, partner
+        return (language if _reads_language(self.encoder) else None), None
+
     def _vectors(
         self, texts: list[str], language: str | None, batch_tokens: int, progress: bool | Done
     ) -> np.ndarray:
@@ -239,6 +258,24 @@ def located(folder: Path) -> Iterator[tuple[Path, Decomposer | None, str]]:
         decomposer, home = opened(folder)
         parts = (decomposer.identity.encode(), *((folder / name).read_bytes() for name in (META, WEIGHTS)))
         yield home, decomposer, hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def _reads_language(encoder: Encoder) -> bool:
+    """Whether an encoder may give other vectors if it is given another language; True of one that is not known here."""
+    from orthoglot.encoders.sentence_transformer import SentenceTransformersEncoder
+    from orthoglot.encoders.tokenization import CheckpointTokenizer
+    from orthoglot.encoders.use import UseEncoder
+
+    if isinstance(encoder, SentenceTransformersEncoder | UseEncoder):
+        return False
+    tokenizer = getattr(encoder, "tokenizer", None)
+    return not isinstance(tokenizer, CheckpointTokenizer) or bool(tokenizer.symbols)
+
+
+def _by_language(decomposer: Decomposer) -> bool:
+    """Whether a decomposer has weights, or a centre, for each language."""
+    form, centre = architecture(decomposer.architecture), decomposer.weights.get("centre")
+    return getattr(form, "by_language", False) or (centre is not None and centre.ndim == 2)
 
 
 def _made_by(identity: str, precision: Precision) -> str:

@@ -10,7 +10,17 @@ from typing import NamedTuple
 import numpy as np
 
 from orthoglot.apply.model import Model
-from orthoglot.apply.scored import BLANK, COPY, GUESS, LEAST, OTHER, UNTRANSLATED, Scored
+from orthoglot.apply.scored import (
+    BLANK,
+    COPY,
+    GUESS,
+    LEAST,
+    NO_LETTERS,
+    OTHER,
+    UNTRANSLATED,
+    Scored,
+    has_letter,
+)
 from orthoglot.apply.words import Compared, compare, encoder_of, limits
 from orthoglot.corpora.language_identifier import labels, probabilities
 from orthoglot.decomposers.base import Parts, unit
@@ -72,9 +82,9 @@ def score(
 ) -> Iterator[Scored]:
     """The cosine of the meaning parts of each pair, or -1 where the second text is no translation.
 
-    A pair is flagged "blank" if a side has no text, and "copy" if both have the same letters and digits. A language
-    identifier flags "untranslated" a translation in the source's language, and "other_language" one in a third, see
-    `identified`; this last one keeps its score. Of fewer than 20 bytes it guesses. What it lets pass, the language
+    A pair is flagged "blank" if a side has no text, "copy" if both have the same letters and digits, and "no_letters"
+    if a side has no letter. A language identifier flags "untranslated" a translation in the source's language, and
+    "other_language" one in a third, see `identified`; this last one keeps its score. Of fewer than 20 bytes it guesses. What it lets pass, the language
     parts may call "untranslated?" or "other_language?": see the functions of these names. Such a guess leaves the
     score as it is. What the language parts look like is learnt from the first `block` pairs, see `means`. An encoder
     without a decomposer has no language parts, and a method with weights for each language none that tell languages
@@ -265,7 +275,9 @@ def _widest(angles: np.ndarray) -> float:
 def _flag(source: str, target: str) -> str:
     if not source.strip() or not target.strip():
         return BLANK
-    return COPY if normalised(source) == normalised(target) != "" else ""
+    if normalised(source) == normalised(target) != "":
+        return COPY
+    return "" if has_letter(source) and has_letter(target) else NO_LETTERS
 
 
 def _guards(model: Model, count: int) -> bool:

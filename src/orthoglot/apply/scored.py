@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 BLANK, COPY, UNTRANSLATED, OTHER = "blank", "copy", "untranslated", "other_language"
+NO_LETTERS = "no_letters"
 # The score of a copy and of an untranslated sentence: no cosine is lower.
 LEAST = -1.0
 # Behind a flag that the language parts alone give, or the identifier to a short text.
 GUESS = "?"
+
+
+def has_letter(text: str) -> bool:
+    """Whether a text has a letter of any script; digits and signs alone translate nothing."""
+    return any(map(str.isalpha, text))
 
 
 class Words(NamedTuple):
@@ -34,6 +41,36 @@ class Scored(NamedTuple):
     flag: str
     similarity: float | None
     words: Words | None = None
+
+
+def summary(every: Sequence[Scored], bins: int = 10, width: int = 40) -> list[str]:
+    """What scores say of a whole file, a line each: the corpus score, a histogram, and how many pairs have which flag.
+
+    The corpus score is the mean over all pairs with a score, those of -1 among them. The bins of the histogram, the
+    lowest first, are equally wide between the lowest and the highest score of a pair without a score of -1.
+
+    Args:
+        every: of all pairs.
+        bins: of the histogram.
+        width: characters of its longest bar.
+    """
+    scores = [scored.score for scored in every if scored.score is not None]
+    flags = Counter(scored.flag for scored in every if scored.flag)
+    mean = f"corpus score {sum(scores) / len(scores):.4f}" if scores else "no corpus score"
+    lines = [f"{mean}: the mean of {len(scores)} of {len(every)} pairs"]
+    shown = [score for score in scores if score > LEAST]
+    if shown:
+        low, high = min(shown), max(shown)
+        step = (high - low) / bins or 1.0
+        counts = Counter(min(int((score - low) / step), bins - 1) for score in shown)
+        longest = max(counts.values())
+        for place in range(bins if high > low else 1):
+            count = counts[place]
+            bar = "#" * max(round(width * count / longest), count > 0)
+            lines.append(f"{low + place * step:7.3f} {count:>8}  {bar}".rstrip())
+    if flags:
+        lines.append("flags: " + ", ".join(f"{count} {flag}" for flag, count in sorted(flags.items())))
+    return lines
 
 
 class Level(NamedTuple):

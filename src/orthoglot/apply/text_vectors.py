@@ -53,7 +53,7 @@ def text_vectors(
     def encode(some: Sequence[str], done: Done) -> np.ndarray:
         return unit(model.encode(some, part=part, language=language, partner=partner, progress=done))
 
-    made_by = (model.identity, part, language, partner)
+    made_by = (model.identity, part, *model.languages_used(part, language, partner))
     write_vectors(encode, Text.of(sentences), output, made_by, block=block)
     stored = np.load(output, mmap_mode="r")
     for start in range(0, len(stored), block):

@@ -19,8 +19,11 @@ def calibrate(
         float, typer.Option(help="share of right pairs that the threshold shall have")
     ] = 0.95,
     share: Annotated[
-        float, typer.Option(help="of sentences that have a translation in your other text")
-    ] = 0.1,
+        float | None,
+        typer.Option(
+            help="of sentences that have a translation in your other text; estimated from --among if not given"
+        ),
+    ] = None,
     among: Annotated[
         tuple[Path, Path] | None,
         typer.Option(
@@ -42,13 +45,16 @@ def calibrate(
 ) -> None:
     """Learn a threshold for mining.
 
-    Example: orthoglot calibrate dev.tsv --model my-labse -o en-gn.json
+    Example: orthoglot calibrate dev.tsv --model my-labse --among en.txt gn.txt -o en-gn.json
+
+    The share of sentences with a translation is estimated from the texts of --among; without them, give --share.
     """
     options.check_outputs(output, bad)
     options.check_model(model)
-    from orthoglot.apply.arguments import check_between_0_and_1
+    from orthoglot.apply.arguments import check_between_0_and_1, check_share
 
-    check_between_0_and_1(share=share, precision=precision)
+    check_share(share, among is not None)
+    check_between_0_and_1(precision=precision)
     from orthoglot import atomic
     from orthoglot.formats.pairs import read
     from orthoglot.text.bitext import read_lines, write_lines
@@ -56,6 +62,8 @@ def calibrate(
     pairs = read(files, (source_language, target_language), options.columns_of(columns), bad=bad)
     from orthoglot.apply import calibrate as calibration
     from orthoglot.apply.mine import distinct, side_vectors
+    from orthoglot.apply.score import text_bytes
+    from orthoglot.meter import EarlyMeter
 
     sides = [distinct(list(read_lines(path)), str(path)) for path in among or ()]
     opened = options.open_model(model, device, threads, part)
@@ -72,19 +80,21 @@ def calibrate(
             if among
             else ()
         )
-        learnt = calibration.calibrate(
-            opened.model,
-            pairs.pairs,
-            languages=pairs.languages,
-            part=opened.part,
-            share=share,
-            among=[(side.sentences, rows) for side, rows in zip(sides, vectors, strict=True)],
-            target_precision=precision,
-            margin=margin,
-            retrieval=retrieval,
-            neighborhood=neighborhood,
-            **opened.search,
-        )
+        with EarlyMeter(total=text_bytes(pairs.pairs), label="encode the pairs", unit="bytes") as meter:
+            learnt = calibration.calibrate(
+                opened.model,
+                pairs.pairs,
+                languages=pairs.languages,
+                part=opened.part,
+                share=share,
+                among=[(side.sentences, rows) for side, rows in zip(sides, vectors, strict=True)],
+                target_precision=precision,
+                margin=margin,
+                retrieval=retrieval,
+                neighborhood=neighborhood,
+                **opened.search,
+                done=meter.add,
+            )
     write_lines(output, [learnt.as_json()])
     if output != options.STANDARD:
         with atomic.replacing(output.with_name(output.name + ".svg")) as partial:
@@ -98,3 +108,5 @@ def calibrate(
     )
     about = f"{output}: threshold {learnt.threshold:.4f}. Expected, from halves of the pairs that it was not learnt on"
     options.say(f"{about}: {', '.join(shown)}")
+    if advice := calibration.not_reached(learnt):
+        options.say(advice)

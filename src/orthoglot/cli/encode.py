@@ -84,7 +84,14 @@ def encode(
 
         work.mkdir(parents=True, exist_ok=True)
         vectors = work / "vectors.npy"
-        write_vectors(encoded, content, vectors, (opened.model.identity, how))
+        used = dict(
+            zip(
+                ("language", "partner"),
+                opened.model.languages_used(opened.part, language, partner),
+                strict=True,
+            )
+        )
+        write_vectors(encoded, content, vectors, (opened.model.identity, how | used))
         shape = np.load(vectors, mmap_mode="r").shape
         if output == options.STANDARD:
             with vectors.open("rb") as file:

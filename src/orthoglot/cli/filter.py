@@ -18,6 +18,8 @@ from orthoglot.errors import ConfigError, DataError
 
 # Characters of a sentence that the preview prints.
 SHOWN = 40
+# Pairs whose numbers in the file are printed.
+SHOWN_PAIRS = 10
 
 if TYPE_CHECKING:
     from orthoglot.apply.scored import Scored
@@ -26,11 +28,11 @@ if TYPE_CHECKING:
 
 def filter(
     files: options.PairFiles,
-    output: Annotated[Path | None, options.output(options.PAIRS_OUTPUT)] = None,
+    output: Annotated[Path | None, options.output(options.SCORED_OUTPUT)] = None,
     model: Annotated[
         Path | None,
         typer.Option(
-            help=f"{options.MODEL}; if not given, the columns score and flag of orthoglot score, else the ready model"
+            help=f"{options.MODEL}; if not given, the score and flag that orthoglot score wrote, else the ready model"
         ),
     ] = None,
     columns: options.Columns = "",
@@ -58,6 +60,17 @@ def filter(
         typer.Option(
             "--drop-guesses", help="drop what the language parts alone take for another language, too"
         ),
+    ] = False,
+    drop_numbers: Annotated[
+        bool, typer.Option("--drop-numbers", help="drop pairs whose sides have different numbers, too")
+    ] = False,
+    drop_lengths: Annotated[
+        bool,
+        typer.Option("--drop-lengths", help="drop pairs of which one side is three times too long, too"),
+    ] = False,
+    drop_markup: Annotated[
+        bool,
+        typer.Option("--drop-markup", help="drop units of a memory whose sides have different tags, too"),
     ] = False,
     near_duplicates: Annotated[
         float | None,
@@ -94,18 +107,27 @@ def filter(
     if not dry_run and output is None:
         raise ConfigError("give --output, or --dry-run to see what thresholds would keep")
     options.check_outputs(output, rejected, bad)
+    import numpy as np
+
     options.check_model(model)
     from orthoglot.formats.pairs import listed, read
 
     if not dry_run and (threshold is None) == (good is None):
         raise ConfigError("give --threshold, or --good with translations that decide it")
-    pairs = read(files, (source_language, target_language), options.columns_of(columns), bad=bad)
+    pairs = read(
+        files,
+        (source_language, target_language),
+        options.columns_of(columns),
+        bad=bad,
+        markup=not drop_markup,
+    )
     for path in (output, rejected):
         if path is not None:
             pairs.check_output(path)
 
-    # Scores of two models say nothing together: all files have the columns, or none is read by them.
-    before = model is None and {*ADDED} <= {*pairs.names}
+    # Scores of two models say nothing together: all files have scores, or none is read by them.
+    pairs = pairs if model else pairs.with_columns(ADDED)
+    before = model is None and ADDED[0] in pairs.names
 
     def scored_by(some: Pairs, paths: Sequence[Path]) -> Sequence[Scored]:
         if before:
@@ -119,7 +141,7 @@ def filter(
         source, target = pairs.languages
         # Two varieties of one language have only their tags to tell them apart.
         asked = pairs.tags if source == target else (source_language or source, target_language or target)
-        known = scored_by(read(good, asked), good)
+        known = scored_by(read(good, asked).with_columns(ADDED), good)
         samples = [scored for scored in known if not _dropped(scored, drop_guesses)]
         threshold = quantile([scored.score for scored in samples if scored.score is not None], loss)
         if not as_json:
@@ -133,11 +155,24 @@ def filter(
         or ("" if scored.score is not None and scored.score >= threshold else "low_score")
         for scored in every
     ]
+    from orthoglot.apply.checks import LENGTHS, NUMBERS, disagreements
+
+    doubts = disagreements(pairs.pairs)
+    for name, dropped in ((NUMBERS, drop_numbers), (LENGTHS, drop_lengths)):
+        for number in np.flatnonzero(doubts[name]) if dropped else ():
+            reasons[number] = reasons[number] or name
     if near_duplicates:
         _mark_near_duplicates(pairs, every, near_duplicates, reasons)
     if rejected is not None:
-        dropped = ((number, (every[number].score, reason)) for number, reason in enumerate(reasons) if reason)
-        pairs.write(rejected, ("score", "reason"), dropped, others="reason", safe=safe_csv)
+        # A score that was there stays as it was written.
+        names = ("reason",) if before else (ADDED[0], "reason")
+        cells = ((reason, every[number].score) for number, reason in enumerate(reasons))
+        dropped = (
+            (number, (reason,) if before else (score, reason))
+            for number, (reason, score) in enumerate(cells)
+            if reason
+        )
+        pairs.write(rejected, names, dropped, others="reason", safe=safe_csv)
     assert output is not None
     pairs.write(
         output, (), ((number, ()) for number, reason in enumerate(reasons) if not reason), safe=safe_csv
@@ -146,13 +181,24 @@ def filter(
     guesses = Counter(
         scored.flag for scored, reason in zip(every, reasons, strict=True) if scored.flag and not reason
     )
+    kept = np.array([not reason for reason in reasons], dtype=bool)
+    rows = {name: (np.flatnonzero(doubt & kept) + 1).tolist() for name, doubt in doubts.items()}
     if as_json:
         facts = {"pairs": len(every), "threshold": threshold, **counts, "kept_though": dict(guesses)}
-        typer.echo(json.dumps(facts), err=True)
+        typer.echo(json.dumps(facts | {"disagree": rows}), err=True)
         return
     typer.echo(f"{len(every)} pairs: {listed(counts)}", err=True)
     if guesses:
         typer.echo(f"of those kept: {listed(guesses)}; --drop-guesses drops them", err=True)
+    for name, numbers in rows.items():
+        if numbers:
+            first = ", ".join(map(str, numbers[:SHOWN_PAIRS])) + (
+                " ..." if len(numbers) > SHOWN_PAIRS else ""
+            )
+            typer.echo(
+                f"of those kept: {len(numbers)} differ in {name} (pairs {first}); --drop-{name} drops them",
+                err=True,
+            )
 
 
 def _mark_near_duplicates(
@@ -199,26 +245,31 @@ def _preview(pairs: Pairs, every: Sequence[Scored], guesses: bool) -> None:
 
 
 def scored_before(pairs: Pairs, name: str) -> list[Scored]:
-    """What `orthoglot score` wrote beside the pairs.
+    """What `orthoglot score`, or a person, wrote beside the pairs.
 
     Raises:
-        ConfigError: they have no such columns.
-        DataError: a score is no number from -1 to 1.
+        ConfigError: they have no scores.
+        DataError: a score is absent, or no number from -1 to 1.
     """
-    from orthoglot.apply.scored import BLANK, Scored
+    from orthoglot.apply.scored import Scored
 
-    if not {*ADDED} <= {*pairs.names}:
-        raise ConfigError(f"{name} has no columns score and flag of orthoglot score: give --model")
-    score, flag = (pairs.names.index(name) for name in ADDED)
+    if ADDED[0] not in pairs.names:
+        raise ConfigError(f"{name} has no score of orthoglot score: give --model")
+    score, flag = (pairs.names.index(column) if column in pairs.names else None for column in ADDED)
     found = []
-    for number, row in enumerate(pairs.rows, 2):
+    for number, row in enumerate(pairs.rows):
+        flagged = "" if flag is None else row[flag]
         try:
-            value = None if row[flag] == BLANK else float(row[score])
+            # A memory also has flags of units that had no pair.
+            value = None if flagged and not row[score].strip() else float(row[score])
         except ValueError:
             value = math.nan
         if value is not None and not -1 <= value <= 1:
-            raise DataError(f"{name}: line {number}: the score {row[score]!r} is no number from -1 to 1")
-        found.append(Scored(value, row[flag], value))
+            place = f"unit {pairs.units[number] + 1}" if pairs.memory else f"line {number + 2}"
+            raise DataError(
+                f"{name}: {place}: the score {row[score]!r} is no number from -1 to 1; --model scores all again"
+            )
+        found.append(Scored(value, flagged, value))
     return found
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from orthoglot.cli import options
 from orthoglot.errors import ConfigError, DataError
 
+if TYPE_CHECKING:
+    import numpy as np
+
+logger = logging.getLogger(__name__)
 AT_ONCE = 1 << 16  # pairs that are written
 
 
@@ -85,10 +90,13 @@ def mine(
     texts = [] if counts else [list(read_lines(path)) for path in paths]
 
     # Only now the libraries that take seconds.
+    import numpy as np
+
     from orthoglot.apply import mine as mining
     from orthoglot.apply.calibrate import Calibration
     from orthoglot.apply.mine_shards import Shards
     from orthoglot.apply.model import identity_of
+    from orthoglot.tasks.margins import Mined
 
     if counts is None:
         ours, theirs = (mining.distinct(lines, str(path)) for lines, path in zip(texts, paths, strict=True))
@@ -123,14 +131,19 @@ def mine(
             if encode or search:
                 return
             with jobs.merge() as merged:
-                pairs = mining.by_margin(merged.found, merged.cosine, **how)
-                (ours, theirs), facts = merged.sides, merged.facts
+                pairs, further = mining.by_margin(merged.found, merged.cosine, **how)
+                (ours, theirs), facts = merged.sides, merged.facts | further
         else:
             vectors = mining.side_vectors(
                 opened.model, (ours, theirs), work, **shared, device=place["device"]
             )
             pairs, facts = mining.mine(*vectors, **every)
-        chances = known.probability(pairs.margins) if known else pairs.margins
+        texts_of = ((ours.sentences[i], theirs.sentences[j]) for i, j in zip(*pairs[:2], strict=True))
+        marked = mining.obvious(texts_of, len(pairs.margins))
+        # Copies and pairs without letters are no translations: they lead no list.
+        order = np.argsort(last := marked.either, kind="stable")
+        pairs, last = Mined(*(column[order] for column in pairs)), last[order]
+        chances = np.where(last, 0.0, known.probability(pairs.margins)) if known else pairs.margins
         lines = ["source_line", "target_line"] if numbers else []
         columns = (*pairs, chances)
         mined = (
@@ -160,13 +173,34 @@ def mine(
             "source": ours.counts(),
             "target": theirs.counts(),
             **mining.about_pairs(texts_of, pairs.margins),
+            "without_letters": int(marked.wordless.sum()),
             "options": {**shared, **every, "precision": precision},
             "model": identity,
             **facts,
         }
         mining.write_summary(output, summary)
     about = "" if output == options.STANDARD else f"; about them: {output}.json"
+    if threshold is None and best == 1:
+        _log_thresholds(pairs.margins[~last], facts.get("suggested_threshold"))
+    if last.any():
+        logger.info("last in the output: %d copies or pairs without letters", last.sum())
     options.say(f"{len(pairs.margins)} pairs: {output}{about}")
+
+
+def _log_thresholds(margins: np.ndarray, suggested: float | None) -> None:
+    """Log how many pairs thresholds would keep, and which one is suggested."""
+    from orthoglot.apply.threshold import kept_by
+
+    if suggested is None:
+        logger.info("no --threshold is given, and none can be suggested: orthoglot calibrate learns one")
+    else:
+        logger.info(
+            "no --threshold is given, so all pairs are written. Suggested is %.4f, a rough guess; orthoglot calibrate "
+            "learns one",
+            suggested,
+        )
+    for value, count, mark in [("threshold", "pairs", ""), *kept_by(margins, suggested)]:
+        logger.info(f"{value:>11}  {count:>8}  {mark}".rstrip())
 
 
 def _counts(

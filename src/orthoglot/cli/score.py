@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,12 +16,14 @@ if TYPE_CHECKING:
     from orthoglot.encoders.settings import Precision
     from orthoglot.formats.pairs import Pairs
 
+ENCODERS = "orthoglot.encoders"  # whose loggers say what is truncated
+logger = logging.getLogger(__name__)
 ADDED, OF_WORDS = ("score", "flag"), ("quality", "source_words", "target_words")
 
 
 def score(
     files: options.PairFiles,
-    output: options.PairsOutput = options.STANDARD,
+    output: Annotated[Path, options.output(options.SCORED_OUTPUT)] = options.STANDARD,
     model: options.ModelFolder = None,
     columns: options.Columns = "",
     threshold: Annotated[
@@ -44,18 +47,20 @@ def score(
 
     Example: orthoglot score en.txt gn.txt --model my-labse -o scores.tsv
 
-    Each pair gets two more columns: its score from -1 to 1, and a flag: copy, untranslated, other_language or blank.
-    A flag with a question mark is a guess. A blank line has no score. With --words, a pair also gets its quality, by
-    sentences and words, and the words of each side that have no counterpart on the other.
+    Each pair gets two more columns: its score from -1 to 1, and a flag: copy, no_letters, untranslated, other_language
+    or blank. A flag with a question mark is a guess. A blank line has no score. The log ends with the corpus score, a
+    histogram and counts of flags. With --words, a pair also gets its quality, by sentences and words, and the words of
+    each side that have no counterpart on the other.
     """
     options.check_outputs(output, plot, bad)
     options.check_model(model)
-    from orthoglot.apply.scored import Words
+    from orthoglot.apply.scored import Words, summary
     from orthoglot.formats.pairs import read
 
     pairs = read(files, (source_language, target_language), options.columns_of(columns), bad=bad)
     pairs.check_output(output)
-    every = list(scores(pairs, model, device, threads, precision, identify, words))
+    with Truncated() as truncated:
+        every = list(scores(pairs, model, device, threads, precision, identify, words))
     pairs.write(
         output,
         (*ADDED, *OF_WORDS) if words else ADDED,
@@ -75,6 +80,30 @@ def score(
 
         with atomic.replacing(plot) as partial:
             partial.write_text(picture(every), encoding="utf-8")
+    for line in summary(every):
+        logger.info(line)
+    if truncated.count:
+        logger.info(
+            "%d sentences are longer than the encoder reads: their ends do not count", truncated.count
+        )
+
+
+class Truncated(logging.Handler):
+    """Counts the sentences that encoders log as truncated; a context manager."""
+
+    count = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Add those of a line of the log."""
+        if record.funcName == "log_truncated" and isinstance(record.args, tuple):
+            self.count += int(str(record.args[0]))
+
+    def __enter__(self) -> Truncated:
+        logging.getLogger(ENCODERS).addHandler(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger(ENCODERS).removeHandler(self)
 
 
 def scores(
@@ -89,10 +118,10 @@ def scores(
     """The scores of pairs by the model of a folder, with progress on standard error."""
     from orthoglot.apply.score import score as scoring
     from orthoglot.apply.score import text_bytes
-    from orthoglot.progress import Meter
+    from orthoglot.meter import EarlyMeter
 
     model = options.open_model(folder, device, threads, precision=precision).model
-    with Meter(total=text_bytes(pairs.pairs), label="score", unit="bytes") as meter:
+    with EarlyMeter(total=text_bytes(pairs.pairs), label="score", unit="bytes") as meter:
         yield from scoring(
             model, pairs.pairs, pairs.languages, done=meter.add, identify=identify, words=words
         )

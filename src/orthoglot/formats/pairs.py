@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.formats import kinds
+from orthoglot.formats import kinds, po_output, tmx_output, xliff_output
 from orthoglot.formats.base import Source, Unit
+from orthoglot.formats.cells import Cell, text_of
 from orthoglot.formats.sources import (
     PACKED,
     bad_lines,
@@ -21,7 +22,6 @@ from orthoglot.formats.sources import (
     source_of,
     write_bad_rows,
 )
-from orthoglot.formats.tmx_output import Cell, text_of, tmx_lines, units_kept
 from orthoglot.languages import bcp47, language_of, locales, of_locale, tag_of
 from orthoglot.registry import load
 from orthoglot.text.bitext import (
@@ -39,7 +39,10 @@ from orthoglot.text.tables import JsonValue, check_few, open_table
 
 Languages = tuple[str | None, str | None]
 JSON_LINES, TMX, TABLE = ".jsonl", ".tmx", ".tsv"
-WRITTEN = (TABLE, JSON_LINES, TMX)
+# Forms of a memory whose units are left out or get notes, by the kind that reads them.
+PO, XLIFF = ".po", ".xliff"
+REWRITTEN = {"tmx": TMX, "po": PO, "xliff": XLIFF}
+WRITTEN = (TABLE, JSON_LINES, TMX, PO)
 # How cells begin that spreadsheets compute, or pass to other programs; a number is none of them.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -58,10 +61,11 @@ class Pairs(NamedTuple):
         names: these, or source, target, column3.
         rows: all cells of each pair as they were read, those of other columns included.
         places: of the columns that were asked for, source first.
-        memory: the file of a TMX memory, else None.
+        memory: the file of a translation memory, else None.
         units: the number of each pair among the units of a translation memory, from 0.
         left_out: why a unit made no pair, by its number.
         tags: what the two sides are called in files that are written, e.g. pt-BR; their languages where it is None.
+        form: of the memory, in which it can be written again: ".tmx", ".po" or ".xliff"; "" of another file.
     """
 
     pairs: list[SentencePair]
@@ -74,15 +78,36 @@ class Pairs(NamedTuple):
     units: list[int]
     left_out: dict[int, str]
     tags: Languages = (None, None)
+    form: str = ""
 
     def written(self, number: int) -> tuple[str, str]:
         """The sides of a pair as they were read."""
         source, target = (self.rows[number][place] for place in self.places[:2])
         return source, target
 
+    def with_columns(self, names: Sequence[str]) -> Pairs:
+        """The same pairs, of a memory with further columns: what `write` added to its units under these names.
+
+        It is unchanged where no unit has the first of them.
+        """
+        if not self.memory:
+            return self
+        stored = {
+            TMX: tmx_output.stored,
+            PO: po_output.stored,
+            XLIFF: xliff_output.stored,
+        }[self.form](self.memory)
+        cells = [stored.get(unit, {}) for unit in self.units]
+        if not any(names[0] in one for one in cells):
+            return self
+        rows = [
+            [*row, *(one.get(name, "") for name in names)] for row, one in zip(self.rows, cells, strict=True)
+        ]
+        return self._replace(named=True, names=[*self.names, *names], rows=rows)
+
     def check_output(self, output: Path) -> None:
         """Refuse a file before the work, see `check_output`; JSON lines have no two columns of one name."""
-        check_output(output, self.languages)
+        check_output(output, self.languages, self.form)
         twice = [name for name, count in Counter(self.names).items() if count > 1]
         if twice and form_of_output(output) == JSON_LINES:
             raise ConfigError(f"{output}: two columns have the name {twice[0]}, which JSON lines cannot say")
@@ -99,34 +124,63 @@ class Pairs(NamedTuple):
     ) -> None:
         """Write some pairs with all their columns and further ones.
 
-        A table has a first row of names if the pairs had one, or if columns are added. From TMX to TMX, all of a chosen
-        unit stays as it is, and what is added are <prop>.
+        A table has a first row of names if the pairs had one, or if columns are added. From a memory to the same form,
+        all of a chosen unit stays as it is; what is added is a <prop> of TMX, or a note.
 
         Args:
             output: file, see `write_rows`.
-            added: names of the further columns, which replace those of the same name.
+            added: names of the further columns; one that is there already keeps its place and gets the new cells.
             chosen: numbers of pairs from 0, and their further cells.
-            others: from TMX to TMX, units that made no pair are written, too, with the reason under this name.
-            without: names of columns of a table that are left out.
+            others: from a memory to its form, units without a pair are written, too, with the reason under this name.
+            without: names of columns, or of what was added to a memory, that are left out.
             safe: see `write_rows`.
         """
-        if self.memory and form_of_output(output) == TMX:
+        form = form_of_output(output)
+        if self.memory and form == self.form:
             kept: dict[int, Mapping[str, Cell]] = {}
             if others:
                 kept |= {unit: {others: reason} for unit, reason in self.left_out.items()}
-            kept |= {self.units[number]: dict(zip(added, cells, strict=True)) for number, cells in chosen}
-            write_bytes(output, units_kept(self.memory, kept))
+            removed = dict.fromkeys(without)
+            kept |= {
+                self.units[number]: removed | dict(zip(added, cells, strict=True)) for number, cells in chosen
+            }
+            write_bytes(output, self._units_kept(self.memory, kept, whole=not others))
             return
-        old = [place for place, name in enumerate(self.names) if name not in (*added, *without)]
+        names = [name for name in self.names if name not in without]
+        old = [place for place, name in enumerate(self.names) if name not in without]
+        further = [name for name in added if name not in names]
+
+        def row(number: int, cells: Sequence[Cell]) -> list[Cell]:
+            values = dict(zip(added, cells, strict=True))
+            stays = (values.get(self.names[place], self.rows[number][place]) for place in old)
+            return [*stays, *(values[name] for name in further)]
+
         write_rows(
             output,
-            [self.names[place] for place in old] + [*added],
-            ([*(self.rows[number][place] for place in old), *cells] for number, cells in chosen),
+            [*names, *further],
+            (row(number, cells) for number, cells in chosen),
             languages=(self.tags[0] or self.languages[0], self.tags[1] or self.languages[1]),
             places=[old.index(place) for place in self.places[:2]],
             named=self.named or bool(added),
             safe=safe,
         )
+
+    def _units_kept(
+        self, memory: Path, kept: Mapping[int, Mapping[str, Cell]], whole: bool
+    ) -> Iterator[bytes]:
+        """The memory with these units and what is added to them.
+
+        Args:
+            memory: its file.
+            kept: by the units' numbers.
+            whole: whether a message with several texts, a plural, stays only with all that made pairs.
+        """
+        match self.form:
+            case ".po":
+                return po_output.units_kept(memory, kept, self.units if whole else ())
+            case ".xliff":
+                return xliff_output.units_kept(memory, kept)
+        return tmx_output.units_kept(memory, kept)
 
 
 def read(
@@ -135,6 +189,7 @@ def read(
     columns: Sequence[str | int] = (),
     widths: Sequence[int] = (2,),
     bad: Path | None = None,
+    markup: bool = True,
 ) -> Pairs:
     """All pairs of a table, of two files of lines, or of a translation memory.
 
@@ -144,6 +199,7 @@ def read(
         columns: see `source_of`.
         widths: see `open_table`.
         bad: file for the rows that are no pairs, see `bad_lines`; it is written before they are refused.
+        markup: whether units of a memory count whose sides have different tags; else they are left out.
     Raises:
         ConfigError: see `source_of`; nobody knows a language; a memory has not two, or does not say which, or both
             sides are the same.
@@ -176,9 +232,13 @@ def read(
         codes = codes_of(languages)
     pairs, rows, units, left_out = [], [], [], {}
     counts: Counter[str] = Counter()
+    different = 0
     if bad:
         write_bad_rows(bad, [(source, languages[0] or "", languages[1] or "")], nul=False)
     for number, item, written in _units(source, languages):
+        if markup and isinstance(item, LeftOut) and item.pair:
+            item = item.pair
+            different += 1
         if isinstance(item, LeftOut):
             counts[item.reason] += 1
             left_out[number] = item.reason
@@ -188,11 +248,14 @@ def read(
             units.append(number)
     if counts:
         logger.info("%s: left out %s", source.name, listed(counts))
+    if different:
+        logger.info("%s: %d pairs have different tags on their sides, and are kept", source.name, different)
     # A unit may have made a pair of one of its texts.
     left_out = {number: left_out[number] for number in sorted({*left_out} - {*units})}
-    rewritten = files[0] if source.kind == "tmx" else None
+    form = "" if files[0].suffix.lower() == ".mo" else REWRITTEN.get(source.kind, "")
+    memory = files[0] if form else None
     pairs = _in_one_line(source.name, pairs)
-    return Pairs(pairs, codes, False, [*SIDES], rows, [0, 1], rewritten, units, left_out, tags)
+    return Pairs(pairs, codes, False, [*SIDES], rows, [0, 1], memory, units, left_out, tags, form)
 
 
 def _units(source: Source, languages: Languages) -> Iterator[Unit]:
@@ -279,24 +342,36 @@ def codes_of(languages: Languages) -> Languages:
 
 
 def form_of_output(output: Path) -> str:
-    """The form that the name of a file asks for: .jsonl, .tmx, or .tsv; a name without an ending, and .txt, is a .tsv.
+    """The form that the name of a file asks for: .jsonl, .tmx, .po, .xliff or .tsv, which .txt and no ending are, too.
 
     Raises:
         ConfigError: it is not written: what a program then opens would not be what the name says.
     """
     suffix = (output.with_suffix("") if output.suffix.lower() in PACKED else output).suffix.lower()
+    if suffix in load(kinds, "xliff").SUFFIXES:
+        return XLIFF
     if suffix not in (*WRITTEN, ".txt", ""):
         raise ConfigError(f"{output}: pairs are written as .tsv, .jsonl or .tmx, not as {suffix}")
-    return suffix if suffix in (JSON_LINES, TMX) else TABLE
+    return suffix if suffix in (JSON_LINES, TMX, PO) else TABLE
 
 
-def check_output(output: Path, languages: Languages) -> None:
+def check_output(output: Path, languages: Languages, form: str = "") -> None:
     """Refuse a file of pairs before the work.
 
+    Args:
+        output: file.
+        languages: of the pairs.
+        form: of the memory that they are from, if they are from one.
     Raises:
-        ConfigError: its form is not written, or is TMX, which names its languages, and one is not known.
+        ConfigError: its form is not written, or only from a file of the same form; or it is TMX, which names its
+            languages, and one is not known.
     """
-    if form_of_output(output) == TMX and None in languages:
+    asked = form_of_output(output)
+    if asked in (PO, XLIFF) and asked != form:
+        raise ConfigError(
+            f"{output}: a {asked} file is written only where one is read; write .tsv, .jsonl or .tmx"
+        )
+    if asked == TMX and None in languages:
         raise ConfigError(f"{output}: TMX names its languages: give --source-language and --target-language")
 
 
@@ -334,7 +409,7 @@ def write_rows(
         source, target = languages
         assert source is not None
         assert target is not None
-        lines = tmx_lines(names, rows, (bcp47(source), bcp47(target)), places)
+        lines = tmx_output.tmx_lines(names, rows, (bcp47(source), bcp47(target)), places)
     else:
         lines = (
             "\t".join(_tsv(value, safe) for value in row) for row in chain([names] if named else [], rows)

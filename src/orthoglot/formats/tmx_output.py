@@ -12,7 +12,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from orthoglot import __version__
 from orthoglot.errors import DataError
-from orthoglot.text.xml_memory import FAULTS, parts
+from orthoglot.formats.cells import Cell, text_of
+from orthoglot.text.xml_memory import FAULTS, elements, local, parts
 
 START = """<?xml version="1.0" encoding="UTF-8"?>
 <tmx version="1.4">
@@ -29,7 +30,6 @@ WIDE = {
     b"\xfe\xff": "utf-16-be",
     b"\x00<": "utf-16-be",
 }
-Cell = str | int | float | None
 
 
 def tmx_lines(
@@ -63,9 +63,15 @@ def _text(value: Cell) -> str:
     return escape(FORBIDDEN.sub(" ", text_of(value)), {"\r": "&#13;"})
 
 
-def text_of(value: Cell) -> str:
-    """A cell in text: a number with six digits after the point, nothing of None."""
-    return "" if value is None else f"{value:.6f}" if isinstance(value, float) else str(value)
+def stored(path: Path) -> dict[int, dict[str, str]]:
+    """{number of a unit: {type: text}} of the <prop> of units; those of variants do not count."""
+    found = {}
+    for number, (unit, _) in enumerate(elements(path, "tmx", {"tu"})):
+        if props := {
+            one.get("type", ""): "".join(one.itertext()).strip() for one in unit if local(one) == "prop"
+        }:
+            found[number] = props
+    return found
 
 
 def units_kept(path: Path, kept: Mapping[int, Mapping[str, Cell]]) -> Iterator[bytes]:

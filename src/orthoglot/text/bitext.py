@@ -58,10 +58,17 @@ class BadRow(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A message, translation unit or row that no pair was made of."""
+    """A message, translation unit or row that no pair was made of.
+
+    Attributes:
+        reason: why.
+        row: a bad row.
+        pair: what it would make where tags alone differ.
+    """
 
     reason: str
     row: BadRow | None = None
+    pair: SentencePair | None = None
 
 
 # What the reader of a file yields for each thing that it meets.

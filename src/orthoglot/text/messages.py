@@ -85,22 +85,23 @@ def plain(source: str, target: str) -> Item:
     short text that is no sentence.
 
     Returns:
-        A pair; or left out as `untranslated` (the target is empty), `markup` (the sides have different tags) or
-        `placeholders` (they have different placeholders, or braces within braces, as of ICU's plurals).
+        A pair; or left out as `untranslated` (the target is empty), `markup` (the sides have different tags; it holds
+        the pair without them) or `placeholders` (they have different placeholders, or braces within braces, as of
+        ICU's plurals).
     """
     if not target.strip():
         return LeftOut("untranslated")
     if not (MARKS.search(source) or MARKS.search(target)):
         return SentencePair(source, target)  # as of most sentences
     sides = [_without_markup(side) for side in (source, target)]
-    if sides[0][1] != sides[1][1]:
-        return LeftOut("markup")
+    markup = LeftOut("markup") if sides[0][1] != sides[1][1] else None
     texts = [text for text, _ in sides]
     shared = set.intersection(*({*map(_identity, PLACEHOLDER.finditer(text))} for text in texts))
     filled = [_without_placeholders(text, shared) for text in texts]
     if filled[0][1] != filled[1][1] or any(NESTED.search(text) for text, _ in filled):
-        return LeftOut("placeholders")
-    return _without_access_keys(*(html.unescape(text) for text, _ in filled))
+        return markup or LeftOut("placeholders")
+    pair = _without_access_keys(*(html.unescape(text) for text, _ in filled))
+    return markup._replace(pair=pair) if markup else pair
 
 
 def placeholder(text: str) -> str:
