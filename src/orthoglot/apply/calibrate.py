@@ -23,6 +23,7 @@ from orthoglot.tasks.margins import mine as by_margin
 from orthoglot.tasks.neighbours import Nearest, nearest
 from orthoglot.tasks.search import search
 from orthoglot.text.keys import normalised
+from orthoglot.text.shifts import find_runs_of_vectors, outside, parallel, said
 from orthoglot.text.strings import string_pairs
 
 # Pairs, and of them those that are in both lists at a time, for a threshold to mean something.
@@ -129,6 +130,7 @@ def calibrate(
     margin: Margin = "ratio",
     retrieval: Strategy = "max",
     neighborhood: int = 4,
+    realign: bool = False,
     device: str = "cpu",
     threads: int = 1,
     done: Done = lambda _: None,
@@ -159,6 +161,8 @@ def calibrate(
         margin: as of `mine`, as are the further options.
         retrieval: as of `mine`.
         neighborhood: as of `mine`.
+        realign: whether pairs of a shifted run are put together anew (`orthoglot.text.shifts`); all other runs of
+            pairs that are not parallel are left out.
         device: of the search.
         threads: of the search.
         done: gets how many more bytes of the pairs are encoded.
@@ -171,7 +175,7 @@ def calibrate(
 
     check_share(share, bool(among))
     check_between_0_and_1(target_precision=target_precision)
-    sides = _distinct(string_pairs(pairs, "pairs"))
+    sides = _distinct(parallel(string_pairs(pairs, "pairs"), realign=realign))
     n = len(sides[0])
     if n < FEWEST or (share is not None and _gold(share, n) < FEWEST_IN_BOTH):
         needed = FEWEST if share is None else max(FEWEST, _pairs_for(share))
@@ -190,6 +194,15 @@ def calibrate(
         )
         for side, language, partner in zip(sides, languages, reversed(languages), strict=True)
     )
+    if runs := find_runs_of_vectors(x, y):
+        rest = outside(runs, n)
+        logger.warning("by their vectors, %s", said(runs))
+        pairs = [pair for pair, stays in zip(zip(*sides, strict=True), rest, strict=True) if stays]
+        sides, x, y, n = _distinct(pairs), x[rest], y[rest], int(rest.sum())
+        if n < FEWEST or (share is not None and _gold(share, n) < FEWEST_IN_BOTH):
+            raise DataError(
+                f"{n} pairs are parallel, too few; the others are shifted against their translations"
+            )
     if among:
         x, y = (
             np.concatenate([known, vectors[_new(sentences, side)]])

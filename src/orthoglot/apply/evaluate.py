@@ -287,6 +287,8 @@ def table(rows: Sequence[Row]) -> str:
     for row in rows:
         value = "{:.1f} [{:.1f}, {:.1f}]".format(*row.score)
         gain = "" if row.minus_original is None else "{:+.1f} [{:+.1f}, {:+.1f}]".format(*row.minus_original)
-        name, measure = (text.replace("|", "\\|") for text in (row.benchmark, _named(row.measure, *row.languages)))
+        name, measure = (
+            text.replace("|", "\\|") for text in (row.benchmark, _named(row.measure, *row.languages))
+        )
         lines.append(f"| {name} | {measure} | {row.vectors} | {value} | {gain} | {row.n} |")
     return "\n".join(lines)

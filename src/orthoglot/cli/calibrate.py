@@ -36,6 +36,7 @@ def calibrate(
     margin: options.Margin = "ratio",
     retrieval: options.Retrieval = "max",
     neighborhood: options.Neighborhood = 4,
+    realign: options.Realign = False,
     device: options.Device = "auto",
     threads: options.Threads = None,
     checkpoint: Annotated[
@@ -92,6 +93,7 @@ def calibrate(
                 margin=margin,
                 retrieval=retrieval,
                 neighborhood=neighborhood,
+                realign=realign,
                 **opened.search,
                 done=meter.add,
             )

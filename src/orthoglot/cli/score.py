@@ -48,9 +48,10 @@ def score(
     Example: orthoglot score en.txt gn.txt --model my-labse -o scores.tsv
 
     Each pair gets two more columns: its score from -1 to 1, and a flag: copy, no_letters, untranslated, other_language
-    or blank. A flag with a question mark is a guess. A blank line has no score. The log ends with the corpus score, a
-    histogram and counts of flags. With --words, a pair also gets its quality, by sentences and words, and the words of
-    each side that have no counterpart on the other.
+    or blank. Where translations stand some lines away, or nowhere, the flag is shifted or unrelated. A flag with a
+    question mark is a guess. A blank line has no score. The log ends with the corpus score, a histogram and counts of
+    flags. With --words, a pair also gets its quality, by sentences and words, and the words of each side that have no
+    counterpart on the other.
     """
     options.check_outputs(output, plot, bad)
     options.check_model(model)

@@ -126,13 +126,22 @@ def source_of(name: str, paths: Sequence[str], columns: Sequence[str | int] = ()
     return parsed(values | ({"columns": list(columns)} if columns else {}))
 
 
-def read_source(source: Source, first: str, second: str, *, nul: bool = True) -> Iterator[Item]:
+def read_source(
+    source: Source,
+    first: str,
+    second: str,
+    judge: Callable[[Iterator[Item]], Iterator[Item]] = iter,
+    *,
+    nul: bool = True,
+) -> Iterator[Item]:
     """The pairs of a source in two languages, and a `LeftOut` for each thing that made none.
 
     Args:
         source: its files.
         first: language of the source side.
         second: language of the other side.
+        judge: gets all items in the order of the files, before a sample is taken, and may replace them. For a sample
+            it is called twice.
         nul: whether a NUL character between words is text, which `orthoglot.corpora.cleaning` makes a space; if not, the
             pair is a bad row. In a table the row always is.
     Raises:
@@ -142,7 +151,7 @@ def read_source(source: Source, first: str, second: str, *, nul: bool = True) ->
 
     def read() -> Iterator[Item]:
         items: Iterator[Item] = load(kinds, source.kind).read(source, first, second)
-        return items
+        return judge(items)
 
     items = sampled(read, source.max_pairs) if source.max_pairs else read()
     items = items if nul else _without_nul(items)
