@@ -105,7 +105,9 @@ def test_columns_of_a_benchmark_are_named(tmp_path: Path) -> None:
     """A third column with a name is no grade unless it is asked for."""
     path, rows = tmp_path / "a.tsv", [(f"{n / 9}", *pair) for n, pair in enumerate(PAIRS[:30])]
     path.write_text("".join("\t".join(row) + "\n" for row in [("score", "source", "target"), *rows]))
-    assert read(path)[1:] == ([a for a, _ in PAIRS[:30]], [b for _, b in PAIRS[:30]], None)
+    sides = [a for a, _ in PAIRS[:30]], [b for _, b in PAIRS[:30]]
+    assert read(path)[1:] == (*sides, None, ("source", "target"))
+    assert read(path, ("en", None)).languages == ("en", "target")
     gold = read(path, columns=["target", "source", "score"]).gold
     assert gold is not None
     assert gold.tolist() == [n / 9 for n in range(30)]
@@ -122,6 +124,8 @@ def test_the_command_prints_a_table_or_json(model: Path, tmp_path: Path) -> None
     table = CliRunner().invoke(app, [*given, "--text", str(text)])
     lines = [line.split(" | ") for line in table.stdout.splitlines()]
     assert [line[2] for line in lines[2::3]] == ["original", "centering", "whitening", "model (plda)"]
+    names = [line[1].removeprefix("P@1 ") for line in lines[2:5]]
+    assert names == ["source -> target", "target -> source", "source <-> target"]
     output = tmp_path / "found.json"
     assert CliRunner().invoke(app, [*given, "--json", "-o", str(output)]).exit_code == 0
     found = json.loads(output.read_text())

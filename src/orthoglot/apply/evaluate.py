@@ -16,6 +16,7 @@ from orthoglot.apply.model import Model
 from orthoglot.errors import DataError, printable
 from orthoglot.formats.pairs import Languages
 from orthoglot.formats.pairs import read as read_pairs
+from orthoglot.meter import EarlyMeter
 from orthoglot.statistics.intervals import Interval, not_empty, percentile, proportion
 from orthoglot.statistics.resampling import Column, Scores, left_out, pool, resample
 from orthoglot.statistics.weighted import Spearman, mean
@@ -206,10 +207,11 @@ def _codes(languages: Languages) -> tuple[str, str]:
 def _encode(
     model: Model, sides: tuple[list[str], list[str]], languages: Languages
 ) -> tuple[np.ndarray, np.ndarray]:
-    source, target = (
-        model.encode(sentences, part="sentence", language=language)
-        for sentences, language in zip(sides, languages, strict=True)
-    )
+    with EarlyMeter(total=sum(map(len, sides)), label="encode", unit="sentences") as meter:
+        source, target = (
+            model.encode(sentences, part="sentence", language=language, progress=meter.add)
+            for sentences, language in zip(sides, languages, strict=True)
+        )
     return source, target
 
 

@@ -14,7 +14,7 @@ from orthoglot.apply.pool import Pool
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import not_finite
-from orthoglot.progress import Meter
+from orthoglot.meter import EarlyMeter
 from orthoglot.report.page import render
 from orthoglot.report.plots import COLOURS
 from orthoglot.tasks.neighbours import cosines, nearest
@@ -68,7 +68,7 @@ def vectors(model: Model, pool: Pool) -> dict[str, np.ndarray]:
         )
     found: dict[str, np.ndarray] = {}
     count = len(pool.sentences)
-    with Meter(total=count, label="encode", unit="sentences") as meter:
+    with EarlyMeter(total=count, label="encode", unit="sentences") as meter:
         for code in dict.fromkeys(pool.languages):
             rows = [row for row, language in enumerate(pool.languages) if language == code]
             texts = [pool.sentences[row] for row in rows]

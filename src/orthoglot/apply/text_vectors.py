@@ -16,7 +16,8 @@ from orthoglot.atomic import check_no_folder, replacing, reserve
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 from orthoglot.finite import not_finite
-from orthoglot.progress import Done, Meter, weighed
+from orthoglot.meter import EarlyMeter
+from orthoglot.progress import Done, weighed
 from orthoglot.text.lines import Text
 
 # Sentences that are encoded between two notes of how far the work is.
@@ -96,7 +97,7 @@ def write_vectors(
     if done:
         logger.info("encode: resumed with %d of %d sentences done", done, text.count - text.blank)
     # In bytes of text: a sentence may take a hundred times as long as another.
-    with Meter(total=size, label=f"encode {output.stem}", unit="bytes") as meter:
+    with EarlyMeter(total=size, label=f"encode {output.stem}", unit="bytes") as meter:
         while some := list(islice(rows, block)):
             numbers, sentences = [row for row, _ in some], [line for _, line in some]
             share = sum(len(line.encode()) for line in sentences) / len(sentences)

@@ -68,7 +68,7 @@ def align(
 
     from orthoglot.apply.documents import document_vectors, links_of, printable, read_folders, row_of
     from orthoglot.apply.mine import COLUMNS, about_pairs, write_summary
-    from orthoglot.progress import Meter
+    from orthoglot.meter import EarlyMeter
 
     folders = read_folders(source, target, spoken)
     opened = options.open_model(model, device, threads, part, precision)
@@ -94,7 +94,7 @@ def align(
             )
             for side, name in enumerate(("source", "target"))
         ]
-        with Meter(total=len(folders.pairs), label="align", unit="documents") as meter:
+        with EarlyMeter(total=len(folders.pairs), label="align", unit="documents") as meter:
             for (name, pair), x, y in zip(folders.pairs.items(), *sides, strict=True):
                 links, matching = links_of(pair, x, y, **how)
                 not_matching += [] if matching else [printable(name)]
