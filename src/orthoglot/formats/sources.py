@@ -133,8 +133,8 @@ def read_source(source: Source, first: str, second: str, *, nul: bool = True) ->
         source: its files.
         first: language of the source side.
         second: language of the other side.
-        nul: whether a NUL character is text, which `orthoglot.corpora.cleaning` makes a space; if not, the pair is a bad
-            row. In a table the row always is.
+        nul: whether a NUL character is text, which `orthoglot.corpora.cleaning` makes a space; if not, the pair is a
+            bad row. In a table the row always is.
     Raises:
         ConfigError: a package is not installed.
         DataError: a file cannot be read, or has nothing in these languages, or more than one row in a hundred is bad.
