@@ -341,7 +341,7 @@ def test_mining_takes_threshold_and_probability_from_the_file(
         app, ["calibrate", str(dev), "-o", str(output), "--share", "0.3", "--precision", "0.8", *options]
     )
     assert made.exit_code == 0, made.exception
-    assert "that it was not learnt on: precision " in made.stderr
+    assert "Expected on text of the same kind (cross-validated): precision " in made.stderr
     assert ", recall " in made.stderr
     assert (tmp_path / "en-gn.json.svg").is_file()
     known = json.loads(output.read_text())

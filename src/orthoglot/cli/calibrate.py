@@ -108,7 +108,7 @@ def calibrate(
             ("recall", learnt.held_out_recall),
         )
     )
-    about = f"{output}: threshold {learnt.threshold:.4f}. Expected, from halves of the pairs that it was not learnt on"
+    about = f"{output}: threshold {learnt.threshold:.4f}. Expected on text of the same kind (cross-validated)"
     options.say(f"{about}: {', '.join(shown)}")
     if advice := calibration.not_reached(learnt):
         options.say(advice)

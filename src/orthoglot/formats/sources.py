@@ -142,8 +142,8 @@ def read_source(
         second: language of the other side.
         judge: gets all items in the order of the files, before a sample is taken, and may replace them. For a sample
             it is called twice.
-        nul: whether a NUL character between words is text, which `orthoglot.corpora.cleaning` makes a space; if not, the
-            pair is a bad row. In a table the row always is.
+        nul: whether a NUL character is text, which `orthoglot.corpora.cleaning` makes a space; if not, the pair is a
+            bad row. In a table the row always is.
     Raises:
         ConfigError: a package is not installed.
         DataError: a file cannot be read, or has nothing in these languages, or more than one row in a hundred is bad.
