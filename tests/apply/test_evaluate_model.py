@@ -14,7 +14,7 @@ from small_checkpoint import make_pairs, write_tsv
 from typer.testing import CliRunner
 
 from orthoglot import load
-from orthoglot.apply.evaluate import evaluate, read
+from orthoglot.apply.evaluate import Estimate, Row, evaluate, read, table
 from orthoglot.cli import app
 from orthoglot.errors import ConfigError, DataError
 
@@ -145,6 +145,6 @@ def test_wrong_options_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_name_breaks_no_table() -> None:
-    estimate = evaluation.Estimate(50.0, 40.0, 60.0)
-    row = evaluation.Row("a|b", "model", "P@1 both", estimate, None, 10)
-    assert evaluation.table([row]).splitlines()[2].startswith("| a\\|b | P@1 both |")
+    estimate = Estimate(50.0, 40.0, 60.0)
+    row = Row("a|b", "model", "P@1 both", estimate, None, 10)
+    assert table([row]).splitlines()[2].startswith("| a\\|b | P@1 both |")
