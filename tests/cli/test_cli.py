@@ -546,3 +546,23 @@ def test_control_characters_reach_neither_terminal_nor_log(tmp_path: Path) -> No
     receipts.write(tmp_path / "models/m", "k")
     shown = run("doctor", str(tmp_path))
     assert r"red\x1b[31m\x9b\u202e.txt: is listed in no receipt" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    "locale",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        {"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+    ],
+)
+def test_text_goes_out_in_utf_8_whatever_the_locale_says(locale: dict[str, str], tmp_path: Path) -> None:
+    text = tmp_path / "täxt \udcff.txt"
+    text.write_text("Ňéw gärden. Тут сад.\n", encoding="utf-8")
+    given = [str(ORTHOGLOT), "split", "en", str(text)]
+    done = subprocess.run(given, capture_output=True, env={**os.environ, **locale}, check=False)
+    assert (done.returncode, done.stdout.decode()) == (0, "Ňéw gärden.\nТут сад.\n")
+    given += ["-o", str(text)]
+    done = subprocess.run(given, capture_output=True, env={**os.environ, **locale}, check=False)
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr
+    assert b"\\udcff.txt" in done.stderr
