@@ -188,6 +188,10 @@ def test_a_damaged_lock_file_is_one_line(get: Callable[..., Path], tmp_path: Pat
         (tmp_path / "fetched.lock").write_text(content)
         with pytest.raises(DataError, match=r"fetched\.lock: damaged"):
             opus_lock.read(tmp_path / "fetched.lock")
+    (tmp_path / "fetched.lock").unlink()
+    (tmp_path / "fetched.lock").mkdir()
+    with pytest.raises(DataError, match=r"fetched\.lock: is a folder"):
+        opus_lock.read(tmp_path / "fetched.lock")
 
 
 def test_processes_that_write_the_lock_file_lose_nothing(tmp_path: Path) -> None:

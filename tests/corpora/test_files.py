@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import json
+import lzma
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from lying_server import LyingServer, head
 from opus_server import OpusServer
 from workspace import Workspace
 
@@ -18,7 +22,7 @@ from orthoglot.benchmarks.collect import collect
 from orthoglot.benchmarks.kinds.local import SETTINGS, read
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.fetching import download as download_module
-from orthoglot.fetching.files import MIRROR, fetch
+from orthoglot.fetching.files import MIRROR, fetch, remote_files
 from orthoglot.text.patterns import name_of
 
 HOST = "raw.example.org"
@@ -122,6 +126,82 @@ def test_another_file_than_that_of_the_lock_is_refused(
     get("second")
 
 
+def test_a_first_download_that_may_not_be_whole_never_enters_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download_module, "FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.chdir(tmp_path)
+    text = b"one\ntwo\n" * 999
+    packed = {
+        "a.txt": text,
+        "a.txt.gz": gzip.compress(text),
+        "a.txt.xz": lzma.compress(text),
+        "a.tar.bz2": bz2.compress(text),
+    }
+    page = b"<!doctype html><title>Sign in</title>"
+
+    def answer(content: bytes, *headers: str) -> str | None:
+        """What the lock has after this answer; None if it was refused."""
+        lock = tmp_path / "fetched.lock"
+        lock.unlink(missing_ok=True)
+        with (
+            LyingServer(lambda: [head("200 OK", *headers), content]) as server,
+            TemporaryDirectory() as folder,
+        ):
+            monkeypatch.setenv(MIRROR, server.address)
+            try:
+                fetch(
+                    [f"https://{HOST}/{name}"],
+                    Path(folder),
+                    Path(folder, "c"),
+                    lock=lock,
+                    cache=tmp_path / "cache",
+                )
+            except (DataError, OfflineError):
+                assert not lock.exists()
+                return None
+            return json.loads(lock.read_text())[f"{HOST}/{name}"]["sha256"]
+
+    for name, content in packed.items():
+        digest = hashlib.sha256(content).hexdigest()
+        half = content[: len(content) // 2]
+        assert answer(content, f"Content-Length: {len(content)}") == digest
+        # Without a length, the format alone says where the file ends.
+        assert answer(content) == (None if name == "a.txt" else digest)
+        assert answer(half) is None
+        # As long as the server says: nobody can know more of a text.
+        if name != "a.txt":
+            assert answer(half, f"Content-Length: {len(half)}") is None
+            assert answer(text, f"Content-Length: {len(text)}") is None
+        assert answer(page, f"Content-Length: {len(page)}") is None
+        assert answer(content, f"Content-Length: {len(content)}", "Content-Type: text/html") == (
+            None if name == "a.txt" else digest
+        )
+
+
+def test_a_file_of_the_lock_may_come_as_any_type_and_without_a_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text, lock = b"<html> is a tag\n", tmp_path / "fetched.lock"
+    entry = {"path": "/a.txt", "sha256": hashlib.sha256(text).hexdigest(), "size": len(text), "version": ""}
+    lock.write_text(json.dumps({f"{HOST}/a.txt": entry}))
+    options = {"lock": lock, "cache": tmp_path / "cache"}
+    with LyingServer(lambda: [head("200 OK", "Content-Type: text/html"), text]) as server:
+        monkeypatch.setenv(MIRROR, server.address)
+        fetch([f"https://{HOST}/a.txt"], tmp_path, tmp_path / "c", **options)
+    assert (tmp_path / HOST / "a.txt").read_bytes() == text
+    shutil.rmtree(tmp_path / "cache")
+    shutil.rmtree(tmp_path / "c")
+    page = b"<html>Sign in"
+    with LyingServer(
+        lambda: [head("200 OK", "Content-Type: text/html", "Content-Length: 13"), page]
+    ) as server:
+        monkeypatch.setenv(MIRROR, server.address)
+        with pytest.raises(DataError, match="a web page in place of the file"):
+            fetch([f"https://{HOST}/a.txt"], tmp_path, tmp_path / "c", **options)
+
+
 def test_what_the_server_lacks_is_one_line(get: Callable[[str], Path], server: OpusServer) -> None:
     (server.folder / HOST / FOLDER / "tatoeba.deu-eng.deu").unlink()
     with pytest.raises(DataError, match=r"tatoeba\.deu-eng\.deu: HTTP 404"):
@@ -157,11 +237,19 @@ def test_without_a_network_some_files_that_are_not_here_are_named_and_all_counte
         "https://a.org/a.txt?raw=1",
         "https://a.org/a.zip#",
         "https://a.org/a.zip#../b",
+        "https://[::1/a.txt",
+        "https://[/a.txt",
+        "https://a.org/a\0.txt",
+        "https://a.org/a\nb.txt",
+        "https://a.org/a.txt ",
     ],
 )
 def test_what_is_no_address_of_a_file_is_refused(address: str) -> None:
     with pytest.raises(ConfigError, match="not the address of a file"):
         name_of(address)
+    if "#" not in address:
+        with pytest.raises(ConfigError, match="not the address of a file"):
+            remote_files([address])
     assert name_of("http://127.0.0.1:80/a/b.txt") == "127.0.0.1:80/a/b.txt"
 
 

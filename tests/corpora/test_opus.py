@@ -179,6 +179,32 @@ def test_an_answer_that_is_not_opus_is_refused(answer: str, tmp_path: Path) -> N
         list_entries(f"{running.address}/strange.json")
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("url", "http://[::1/de-en.txt.zip"),
+        ("url", "file:///etc/passwd"),
+        ("url", "de-en.txt.zip"),
+        ("url", "http://a.org"),
+        ("url", None),
+        ("size", -1),
+        ("size", "²"),
+        ("alignment_pairs", -1),
+        ("latest", "perhaps"),
+    ],
+)
+def test_a_row_of_opus_with_an_odd_value_is_refused_in_one_line(
+    field: str, value: object, served: Path, tmp_path: Path
+) -> None:
+    rows = json.loads((served / "opusapi.json").read_text())["corpora"]
+    (tmp_path / "odd.json").write_text(json.dumps({"corpora": [rows[0] | {field: value}]}))
+    with (
+        OpusServer(tmp_path) as running,
+        pytest.raises(DataError, match=rf"not an answer of OPUS: .*(?s:{field})"),
+    ):
+        list_entries(f"{running.address}/odd.json")
+
+
 def test_macos_leftovers_are_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "mac.zip"
     write_zip(path, {"X.de-en.de": "eins\n", "X.de-en.en": "one\n", "__MACOSX/X.de-en.de": "junk\njunk\n"})

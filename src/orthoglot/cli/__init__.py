@@ -81,8 +81,10 @@ def main() -> None:
     lines = logging.StreamHandler(sys.stderr)
     lines.setFormatter(_Printable("%(asctime)s %(message)s", datefmt="%H:%M:%S"))
     logging.basicConfig(level=logging.INFO, handlers=[lines])
-    for noisy in ("httpx", "urllib3", "sentence_transformers"):
+    for noisy in ("httpx", "sentence_transformers"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+    # It warns of a header without a colon with a traceback.
+    logging.getLogger("urllib3").setLevel(logging.ERROR)
     environment.set_defaults()
     network.stay_offline()
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")

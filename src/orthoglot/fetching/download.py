@@ -152,7 +152,8 @@ def _judge(wanted: _Wanted, part: Path, digest: str) -> None:
         try:
             wanted.check(part)
         except DataError as error:
-            raise DataError(f"{wanted.url}: {error}") from error
+            path = part.with_name(part.name.removesuffix(".part"))
+            raise DataError(f"{wanted.url}: {str(error).replace(str(part), str(path))}") from error
 
 
 def sha256_of(path: Path) -> str:

@@ -6,16 +6,16 @@ import os
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urlsplit
 
 from orthoglot.atomic import link
 from orthoglot.errors import DataError, OfflineError
 from orthoglot.fetching import cache as stored
 from orthoglot.fetching import lock as locks
-from orthoglot.fetching.download import AT_ONCE, OFFLINE, WrongSizeError, download
+from orthoglot.fetching.download import AT_ONCE, OFFLINE, WrongDigestError, WrongSizeError, download
 from orthoglot.fetching.lock import Archive
 from orthoglot.progress import Meter
-from orthoglot.text.archives import extract
+from orthoglot.text.archives import extract, packed_check
 from orthoglot.text.patterns import name_of
 
 # The environment variable that names a server with copies: an address's host is the first folder of its path there.
@@ -35,13 +35,14 @@ def fetch(addresses: Iterable[str], output: Path, checkpoint: Path, *, lock: Pat
             added.
         cache: folder of files by digest, which all presets share.
     Raises:
-        DataError: the server has no such file, or not the one in the lock; an archive has not the wanted file.
+        DataError: the server has no such file, or not the one in the lock, or does not say that it is whole; an archive
+            or a compressed file is damaged, or has not the wanted file.
         OfflineError: a server cannot be reached, or ORTHOGLOT_OFFLINE is set and a file is not here.
     """
     wanted = list(addresses)
     obtain(remote_files(wanted), checkpoint, lock=lock, cache=cache)
     for address in wanted:
-        file, member = urldefrag(address)
+        file, _, member = address.partition("#")
         path = output / name_of(address)
         path.parent.mkdir(parents=True, exist_ok=True)
         if member:
@@ -55,7 +56,7 @@ def fetch(addresses: Iterable[str], output: Path, checkpoint: Path, *, lock: Pat
 
 def remote_files(addresses: Iterable[str]) -> dict[str, str]:
     """{name in the lock: address} of what is fetched for these addresses: files, and archives once."""
-    return {name_of(file): file for file in (urldefrag(address).url for address in addresses)}
+    return {name_of(file): file for file in (address.partition("#")[0] for address in addresses)}
 
 
 def obtain(files: Mapping[str, str], folder: Path, *, lock: Path, cache: Path) -> None:
@@ -74,10 +75,13 @@ def obtain(files: Mapping[str, str], folder: Path, *, lock: Path, cache: Path) -
     def one(name: str) -> None:
         address, file = files[name], folder / name
         mirror = os.environ.get(MIRROR, "").rstrip("/")
-        expected = known[name].size if name in known else None
+        url = f"{mirror}/{name}" if mirror else address
         try:
-            digest = download(f"{mirror}/{name}" if mirror else address, file, exact=expected)
-        except WrongSizeError as error:
+            if name in known:
+                digest = download(url, file, exact=known[name].size, sha256=known[name].sha256)
+            else:
+                digest = download(url, file, check=packed_check(name))
+        except (WrongSizeError, WrongDigestError) as error:
             raise DataError(f"{error}; {locks.advice(lock)}") from error
         size = file.stat().st_size
         archive = Archive(path=urlsplit(address).path, sha256=digest, size=size, version="")

@@ -42,12 +42,14 @@ def read(lock: Path) -> dict[str, Archive]:
     """The files that are known, by name; none without a lock.
 
     Raises:
-        DataError: the file is damaged, e.g. by a merge.
+        DataError: the file is damaged, e.g. by a merge, or a folder is in its place.
     """
     try:
         return ARCHIVES.validate_json(lock.read_bytes())
     except FileNotFoundError:
         return {}
+    except IsADirectoryError as error:
+        raise DataError(f"{lock}: is a folder, not a file; restore the file from git") from error
     except ValidationError as error:
         raise DataError(f"{lock}: damaged ({error.errors()[0]['msg']}); restore it from git") from error
 

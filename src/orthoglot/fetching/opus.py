@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, BeforeValidator, FailFast, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, FailFast, Field, TypeAdapter, ValidationError
 
 from orthoglot.atomic import link
 from orthoglot.errors import ConfigError, DataError, OfflineError
@@ -38,6 +38,14 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
+def _address(url: str) -> str:
+    """The address of a file; a ValueError says that it is none."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc or not parts.path.startswith("/"):
+        raise ValueError("not the address of a file")
+    return url
+
+
 class Entry(BaseModel):
     """A Moses zip of OPUS, a row of its API; languages as OPUS spells them, in alphabetical order."""
 
@@ -45,10 +53,10 @@ class Entry(BaseModel):
     version: str
     source: str
     target: str
-    pairs: Annotated[int, Field(alias="alignment_pairs"), BeforeValidator(lambda stated: stated or 0)]
-    kibibytes: Annotated[int, Field(alias="size")]
+    pairs: Annotated[int, Field(alias="alignment_pairs", ge=0), BeforeValidator(lambda stated: stated or 0)]
+    kibibytes: Annotated[int, Field(alias="size", ge=0)]
     latest: bool
-    url: str
+    url: Annotated[str, AfterValidator(_address)]
 
 
 ENTRIES = TypeAdapter(Annotated[list[Entry], FailFast()])
@@ -226,17 +234,16 @@ def _obtain(entry: Entry, archive: Path, sha256: str | None, locked: int | None,
     """The digest of a sound archive, fetched unless an earlier run already did; a broken one is removed."""
     digest = sha256_of(archive) if archive.exists() else ""
     if digest and (not sha256 or digest == sha256.lower()):
+        try:
+            check_zip(archive)
+        except DataError:
+            archive.unlink()
+            raise
         done(archive.stat().st_size)
-    else:
-        mirror, least = os.environ.get(MIRROR, "").rstrip("/"), entry.kibibytes * 1024
-        url = mirror + urlsplit(entry.url).path if mirror else entry.url
-        digest = download(url, archive, sha256=sha256, size=least, exact=locked, done=done)
-    try:
-        check_zip(archive)
-    except DataError:
-        archive.unlink()
-        raise
-    return digest
+        return digest
+    mirror, least = os.environ.get(MIRROR, "").rstrip("/"), entry.kibibytes * 1024
+    url = mirror + urlsplit(entry.url).path if mirror else entry.url
+    return download(url, archive, sha256=sha256, size=least, exact=locked, check=check_zip, done=done)
 
 
 def _check_lines(path: Path, source: str, target: str) -> None:

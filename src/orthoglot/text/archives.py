@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import errno
 import lzma
 import shutil
@@ -11,12 +12,12 @@ import tarfile
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from isal import isal_zlib
+from isal import igzip, isal_zlib
 
 from orthoglot.atomic import replacing
 from orthoglot.errors import DataError
@@ -39,6 +40,17 @@ _DAMAGE = (
 )
 
 
+# Compressed files by the ending of their names; each has a checksum at its end.
+_STREAMS: dict[str, Callable[[Path], IO[bytes]]] = {
+    ".gz": igzip.open,
+    ".tgz": igzip.open,
+    ".xz": lzma.open,
+    ".txz": lzma.open,
+    ".bz2": bz2.open,
+    ".tbz2": bz2.open,
+}
+
+
 def check_zip(path: Path) -> None:
     """Refuse an archive that is corrupt, or whose members could harm: nothing is unpacked before.
 
@@ -50,6 +62,23 @@ def check_zip(path: Path) -> None:
         broken = archive.testzip()
     if broken:
         raise DataError(f"{path}: member {broken} is corrupt")
+
+
+def packed_check(name: str) -> Callable[[Path], None] | None:
+    """What refuses a damaged file of this name by the end that its format states; None for a format without one."""
+    suffix = PurePosixPath(name.lower()).suffix
+    if suffix == ".zip":
+        return check_zip
+    packed = _STREAMS.get(suffix)
+    return (lambda path: _check_stream(packed, path)) if packed else None
+
+
+def _check_stream(open_packed: Callable[[Path], IO[bytes]], path: Path) -> None:
+    unpacked = 0
+    with _damage_refused(path), open_packed(path) as file:
+        while chunk := file.read(CHUNK_BYTES):
+            unpacked += len(chunk)
+            _refuse_size(path, 1, unpacked)
 
 
 class _Zip(zipfile.ZipFile):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
-from orthoglot.errors import ConfigError
+from orthoglot.errors import ConfigError, printable
 
 MINI = "{mini}"  # the invented world's folder
 HOST = re.compile(r"[\w-]+(\.[\w-]+)+(:\d+)?", re.ASCII)
@@ -38,12 +38,16 @@ def name_of(address: str) -> str:
     HOST/en-de.zip/en-de/test.tsv.
 
     Raises:
-        ConfigError: no address of one file: another host than NAME.NAME, such as one with a password, a query, or a
-            path that leaves the folder.
+        ConfigError: no address of one file: another host than NAME.NAME, such as one with a password, a query, a
+            control character, or a path that leaves the folder.
     """
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError as error:
+        raise ConfigError(f"{address}: not the address of a file ({error})") from error
     steps = [*parts.path.removeprefix("/").split("/"), *(parts.fragment.split("/") if "#" in address else [])]
-    if not HOST.fullmatch(parts.netloc) or parts.query or {"", ".", ".."} & {*steps}:
+    odd = address != address.strip() or address != printable(address)
+    if odd or not HOST.fullmatch(parts.netloc) or parts.query or {"", ".", ".."} & {*steps}:
         raise ConfigError(f"{address}: not the address of a file")
     return "/".join([parts.netloc, *steps])
 
