@@ -7,7 +7,9 @@ import io
 import json
 import zipfile
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -164,27 +166,15 @@ def test_a_damaged_packed_file_never_becomes_another_text(name: str, tmp_path: P
     inject(f"read {name}", mutations(content), attempt, wrong)
 
 
-def test_a_damaged_answer_of_opus_is_rows_or_one_line(tmp_path: Path) -> None:
+def test_a_damaged_answer_of_opus_is_rows_or_one_line() -> None:
     from orthoglot.fetching import download, opus
 
-    class Answer:
-        url = "http://x"
-
-        def __init__(self, body: bytes) -> None:
-            self.body = body
-
-        def __enter__(self) -> Answer:
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            pass
-
-        def iter_content(self, _: int) -> list[bytes]:
-            return [self.body]
+    answer = SimpleNamespace(url="http://x")
 
     def attempt(damaged: bytes) -> object:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(download, "_response", lambda *_, **__: Answer(damaged))
+            patch.setattr(download, "_response", lambda *_, **__: nullcontext(answer))
+            patch.setattr(download, "_chunks", lambda _: [damaged])
             return opus._rows("http://x", {}, ENTRIES)
 
     content = json.dumps(ANSWER).encode()

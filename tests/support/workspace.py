@@ -84,6 +84,16 @@ class Running(subprocess.Popen[str]):
         self.printed.seek(0)
         return self.printed.read()
 
+    def wait_for(self, text: str) -> None:
+        """Wait until this was printed."""
+        deadline = time.monotonic() + 120
+        printed = Path(
+            f"/proc/self/fd/{self.printed.fileno()}"
+        )  # opened anew: the process writes at its own place
+        while text not in printed.read_text() and self.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert text in printed.read_text()
+
     def kill_all(self, *, alone: bool = False) -> None:
         """Kill the command with all that it started, or alone."""
         assert self.poll() is None, "it had ended before it could be killed"

@@ -46,6 +46,25 @@ def test_killed_run_is_continued_by_the_same_command_to_the_same_bytes(
     assert not list(killed.folder.rglob("*.partial"))
 
 
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_second_run_in_a_folder_waits_and_goes_on_with_what_the_first_left(
+    killed: bool, fresh: Workspace, finished: Workspace, tmp_path: Path
+) -> None:
+    workspace = fresh.copy(tmp_path / "w")
+    first = start_waiting(workspace, "embeddings/mini/ems-mini", *SNAKEMAKE)
+    second = workspace.start(*SNAKEMAKE)
+    second.wait_for("another run is at work in this folder: waiting for its end")
+    if killed:
+        first.kill_all()
+    release(workspace)
+    done = [workspace.done_in(process.finish()) for process in (first, second)]
+    assert second.returncode == 0
+    assert sorted([*done[0], *done[1]]) == folders(finished)  # no job ran twice
+    assert bool(done[1]) == killed
+    assert digests(workspace) == digests(finished)
+    assert workspace.jobs_due() == {}
+
+
 def test_the_cause_of_a_failure_comes_last(done: Workspace, finished: Workspace) -> None:
     done.edit(presets__mini__decomposition__learning_rate=0.002)
     process = start_waiting(done, "models/mini/decomposers/ems-mini/dream", *SNAKEMAKE)
