@@ -111,12 +111,12 @@ class Bridge:
                 f"DVC does not record {stage}: {fault}; `orthoglot doctor --remove` removes what is damaged"
             )
         if done := [stage for stage in done if stage not in damaged]:
-            command = ["dvc", "commit", "--force", "--quiet", *done]
+            command = ["dvc", "commit", "--force", *done]
             result = subprocess.run(command, text=True, capture_output=True, check=False)
             if result.returncode:
-                cause = (result.stderr.strip().splitlines() or ["no cause given"])[-1]
                 logger.warning(
-                    f"the results are complete, but DVC did not record them ({cause}); run dvc repro"
+                    f"the results are complete, but DVC did not record them ({_cause(result.stderr)}); "
+                    "restore dvc.lock from git if it is damaged, then run dvc repro"
                 )
 
     def _fault(self, stage: str, plan: Plan) -> str | None:
@@ -167,6 +167,13 @@ class Bridge:
         for folder in (f"models/{name}/tokens", "tables", f"ablation/{name}", "exported"):
             Path(folder).mkdir(parents=True, exist_ok=True)
         digests.save_cache()
+
+
+def _cause(printed: str) -> str:
+    """The line of an error of DVC that says why; a file that is not as DVC wants it has no line with ERROR."""
+    lines = [line for line in printed.splitlines() if line.strip()]
+    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
+    return next(iter([*errors, *lines]), "no cause given")
 
 
 async def _accept(*_: Any) -> None:

@@ -65,6 +65,22 @@ def test_a_second_run_in_a_folder_waits_and_goes_on_with_what_the_first_left(
     assert workspace.jobs_due() == {}
 
 
+@pytest.mark.parametrize("content", ["", None])
+def test_a_damaged_dvc_lock_is_named_once_the_results_are_complete(
+    content: str | None, done: Workspace, finished: Workspace
+) -> None:
+    lock = done.folder / "dvc.lock"
+    lock.unlink()
+    if content is None:
+        lock.mkdir()
+    else:
+        lock.write_text(content)
+    (done.folder / "results/report.html").unlink()
+    text = done.run(*SNAKEMAKE).stdout
+    assert re.search(r"DVC did not record them \(.*dvc\.lock.*\); restore dvc\.lock from git", text)
+    assert digests(done) == digests(finished)
+
+
 def test_the_cause_of_a_failure_comes_last(done: Workspace, finished: Workspace) -> None:
     done.edit(presets__mini__decomposition__learning_rate=0.002)
     process = start_waiting(done, "models/mini/decomposers/ems-mini/dream", *SNAKEMAKE)
