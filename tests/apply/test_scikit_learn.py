@@ -186,8 +186,8 @@ def test_frames_go_in_and_out() -> None:
     )
     assert found.index.equals(a.index)
     plain = orthoglot.Decomposer().fit(A, B, "en", "gn").transform(A)
-    np.testing.assert_array_equal(found, plain)
-    np.testing.assert_array_equal(split.set_output(transform="default").transform(a), plain)
+    np.testing.assert_allclose(found, plain, atol=1e-4)
+    np.testing.assert_allclose(split.set_output(transform="default").transform(a), plain, atol=1e-4)
     with pytest.raises(ValueError, match="feature names"):
         split.transform(a[columns[::-1]])
 
@@ -302,10 +302,10 @@ def test_a_pipeline_takes_the_languages_by_the_name_of_its_step() -> None:
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(pipe)).transform(A), pipe.transform(A))
 
 
-def of_the_ready_encoder(n: int) -> tuple[np.ndarray, np.ndarray]:
+def of_the_ready_encoder(n: int, seed: int = 2) -> tuple[np.ndarray, np.ndarray]:
     """Vectors that lie as those of the ready model's encoder do, by its stored mean and covariances."""
     scatter = ready.load().prior.scatter
-    generator = np.random.default_rng(2)
+    generator = np.random.default_rng(seed)
 
     def drawn(covariance: np.ndarray) -> np.ndarray:
         sizes, axes = np.linalg.eigh(covariance)
@@ -317,7 +317,7 @@ def of_the_ready_encoder(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 def test_the_ready_model_is_a_start_for_its_own_encoder() -> None:
     a, b = of_the_ready_encoder(300)
-    x, y = of_the_ready_encoder(40)
+    x, y = of_the_ready_encoder(40, seed=3)
     found = orthoglot.Decomposer(prior="ready").fit(x, y, "en", "gn")
     details = found.decomposer_.details
     prior = ready.load()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import torch
-from joblib import effective_n_jobs
 from pydantic import ValidationError
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -345,7 +345,8 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             return 1
         if threads < 1 and (self.threads is not None or threads == 0):
             raise ConfigError(f"threads {threads}: must be at least 1 (n_jobs may be -1, for all CPUs)")
-        return threads if threads > 0 else int(effective_n_jobs(threads))
+        # As scikit-learn counts: -1 is all CPUs, -2 all but one.
+        return threads if threads > 0 else max(1, len(os.sched_getaffinity(0)) + 1 + threads)
 
     def _either(self, ours: str, theirs: str) -> int | None:
         """The value of a setting that has a name of scikit-learn's, too."""
