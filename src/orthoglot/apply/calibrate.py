@@ -327,7 +327,7 @@ def _estimated(x: np.ndarray, y: np.ndarray, near: Nearest, n: int, **how: Any) 
             lists = [
                 np.append(rows, np.arange(n, len(side))) for rows, side in zip(known, (x, y), strict=True)
             ]
-            pairs = _mined(x, y, near, *lists, **how)
+            pairs = _mined(x, y, near, lists[0], lists[1], **how)
             for side, rows, mined, other in zip(sides, lists, pairs[:2], reversed(known), strict=True):
                 side.append(_by_kind(rows, mined, pairs.margins, other, n))
         joint = joint_share([Margins(*map(np.concatenate, zip(*side, strict=True))) for side in sides])

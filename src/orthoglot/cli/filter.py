@@ -158,8 +158,8 @@ def filter(
     from orthoglot.apply.checks import LENGTHS, NUMBERS, disagreements
 
     doubts = disagreements(pairs.pairs)
-    for name, dropped in ((NUMBERS, drop_numbers), (LENGTHS, drop_lengths)):
-        for number in np.flatnonzero(doubts[name]) if dropped else ():
+    for name, wanted in ((NUMBERS, drop_numbers), (LENGTHS, drop_lengths)):
+        for number in np.flatnonzero(doubts[name]) if wanted else ():
             reasons[number] = reasons[number] or name
     if near_duplicates:
         _mark_near_duplicates(pairs, every, near_duplicates, reasons)
@@ -255,7 +255,8 @@ def scored_before(pairs: Pairs, name: str) -> list[Scored]:
 
     if ADDED[0] not in pairs.names:
         raise ConfigError(f"{name} has no score of orthoglot score: give --model")
-    score, flag = (pairs.names.index(column) if column in pairs.names else None for column in ADDED)
+    score = pairs.names.index(ADDED[0])
+    flag = pairs.names.index(ADDED[1]) if ADDED[1] in pairs.names else None
     found = []
     for number, row in enumerate(pairs.rows):
         flagged = "" if flag is None else row[flag]

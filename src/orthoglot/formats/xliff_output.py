@@ -119,7 +119,7 @@ def _edits(holder: Holder, kept: Mapping[int, Mapping[str, Cell]]) -> list[Edit]
     if not holder.place or (not edits and not any(kept[number] for number in stays)):
         return edits
     known = holder.cells()
-    cells = [known[number] | dict(kept[number]) for number in stays]
+    cells: list[dict[str, Cell]] = [{**known[number], **kept[number]} for number in stays]
     several = len(stays) > 1
     notes = [
         note
