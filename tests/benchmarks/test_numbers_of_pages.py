@@ -97,7 +97,7 @@ def scores(text: str) -> Iterator[tuple[list[str], tuple[str, ...], str]]:
         if not line.startswith("|"):
             heading = []
             continue
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
         heading = heading or cells
         for name, cell in zip(heading, cells, strict=True):
             if score := SCORE.fullmatch(cell.strip("*") if cell.startswith("**") else cell):
