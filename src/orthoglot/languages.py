@@ -312,8 +312,10 @@ def of_locale(name: str) -> str | None:
 def is_spelling(name: str, code: str) -> bool:
     """Whether a name stands for a language or one of its varieties: es_AR or es_419 for es, but not es_xx."""
     tag = tag_of(name)
-    region = langcodes.Language.make(language="en", territory=tag.region or None) if tag else None
-    return bool(tag and region and tag.language == code and region.is_valid())
+    if tag is None or tag.language != code:
+        return False
+    region = langcodes.Language.make(territory=tag.region)
+    return not tag.region or not region.territory_name("en").startswith("Unknown Region")
 
 
 def locales(name: str, names: Iterable[str], *, any_script: bool = False) -> list[str]:
