@@ -1,0 +1,271 @@
+"""Runs of pairs that are not parallel: the translations stand some lines before or after, or nowhere.
+
+Numbers, names and other words that both sides have show where a translation stands. A source is compared with the
+target of its own line, of the lines up to three before and after, and of lines ten and more away, which share what
+unrelated text shares.
+
+    >>> from orthoglot.text.shifts import find_runs
+    >>> source = [f"There are {number} of them." for number in range(1000, 1100)]
+    >>> target = [f"Es sind {number}." for number in range(1000, 1100)]
+    >>> find_runs(source, target)
+    []
+    >>> find_runs(source, target[1:] + target[:1])
+    [Run(start=0, stop=100, offset=-1)]
+
+A line is for offset d if the source shares more with the target d lines after than with that of its own line, and
+against d if it shares less. Text that is not shifted is for d at most as often as it is against d. So the product of
+the factors 0.85 / 0.5 for each line that is for d, and 0.15 / 0.5 for each one that is against d, is a
+supermartingale, and from a given line on it reaches b with a probability of at most 1 / b (Ville's inequality). With
+b = 7 n / `FALSE_ALARMS` for each of n lines and seven states, a window of text has a false run with a probability of
+at most `FALSE_ALARMS`, as far as its lines are independent. At 0.85, of 3,000 lines 32 that are for d are enough. For
+"unrelated", the other state, the rule is the same: of parallel text, at most one in five lines that differ shares
+more with a line far away than with its own, of unrelated text each second one.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, count, groupby, islice
+from typing import NamedTuple
+
+import numpy as np
+
+from orthoglot.text.bitext import Item, LeftOut, SentencePair
+
+FALSE_ALARMS = 1e-3
+"""Probability of a false run in a window at most."""
+OFFSETS = (-3, -2, -1, 1, 2, 3)
+FAR = (-61, -47, -35, -25, -17, -10, 10, 17, 25, 35, 47, 61)
+# Of the lines that differ: how many are for an offset in shifted text, and for a far line in parallel text at most.
+SHIFTED, PARALLEL = 0.85, 0.2
+FOR, AGAINST = SHIFTED / 0.5, (1 - SHIFTED) / 0.5
+FAR_FOR, FAR_AGAINST = 0.5 / PARALLEL, 0.5 / (1 - PARALLEL)
+WINDOW, OVERLAP = 20_000, 1_000
+"""Pairs that are judged together, and those at their end that are judged again with the next ones."""
+COMMON = 20  # a word in more than one line of so many says little
+STEM = 5  # letters of a word that count: names have endings
+SHIFTED_REASON, UNRELATED_REASON = "shifted", "unrelated"
+_WORD = re.compile(r"\d+|[A-Za-z\u00c0-\u024f]{3,}|[^\W\d_A-Za-z\u00c0-\u024f]{4,}")
+_NAMES = ("", "one line", "two lines", "three lines")
+
+
+class Run(NamedTuple):
+    """Pairs from `start` to `stop` (not included) whose translations are elsewhere.
+
+    Attributes:
+        start: number of the first pair, from 0.
+        stop: number after the last.
+        offset: the translation of line i stands at line i + offset; None if it stands nowhere.
+    """
+
+    start: int
+    stop: int
+    offset: int | None
+
+    @property
+    def reason(self) -> str:
+        """What its pairs are counted under."""
+        return UNRELATED_REASON if self.offset is None else SHIFTED_REASON
+
+    def __str__(self) -> str:
+        """Where it is, and what is wrong: units 1,100 to 3,071: the translation stands one line before."""
+        where = f"units {self.start + 1:,} to {self.stop:,}"
+        if self.offset is None:
+            return f"{where}: the sides share no more than unrelated text does"
+        return f"{where}: the translation stands {_NAMES[abs(self.offset)]} {'before' if self.offset < 0 else 'after'}"
+
+
+def find_runs(source: Sequence[str], target: Sequence[str]) -> list[Run]:
+    """The runs of shifted or unrelated pairs, in order; linear in the length of the text.
+
+    Args:
+        source: sentences (N,) in the order of their file.
+        target: the sentences that stand in the same lines.
+    """
+    runs: list[Run] = []
+    for _ in without_runs(map(SentencePair, source, target), runs):
+        pass
+    return runs
+
+
+def find_runs_of_vectors(source: np.ndarray, target: np.ndarray) -> list[Run]:
+    """The runs of shifted pairs, by the cosine of each source with the targets of its line and its neighbours.
+
+    An encoder that knows a language badly finds a neighbour at most as often as the line itself. Runs of unrelated
+    pairs are not found: to such an encoder all text would look like one.
+
+    Args:
+        source: unit vectors (N, D) of sentences in the order of their file.
+        target: those of the sentences in the same lines.
+    """
+    scores = {}
+    for offset in (0, *OFFSETS):
+        here, there = _rows(len(source), offset)
+        scores[offset] = np.full(len(source), np.nan)
+        scores[offset][here] = np.einsum("nd,nd->n", source[here], target[there])
+    return _runs(_states(_log_factors(scores), 0))
+
+
+def without_runs(items: Iterator[Item], runs: list[Run], *, realign: bool = False) -> Iterator[Item]:
+    """The same items, with a `LeftOut` for each pair of a run.
+
+    Memory holds `WINDOW` pairs. A run is judged within a window, and may go on in the next.
+
+    Args:
+        items: as read, in the order of the file.
+        runs: filled in: where runs are, by the number of the item.
+        realign: whether the sources of a shifted run get the targets that translate them. Pairs of its ends that
+            nothing is known of are left out.
+    """
+    held: list[Item] = []
+    past, given, state, more = 0, 0, 0, True
+    while more:
+        new = list(islice(items, WINDOW))
+        more = len(new) == WINDOW
+        held += new
+        ready = len(held) - OVERLAP if more else len(held)
+        places = [place for place, item in enumerate(held) if isinstance(item, SentencePair)]
+        pairs = [item for item in held if isinstance(item, SentencePair)]
+        factors = _log_factors(_shared([one.source for one in pairs], [one.target for one in pairs]))
+        states = _states(factors, state)
+        replaced: dict[int, Item] = {}
+        for run in _runs(states):
+            rows = [row for row in range(run.start, run.stop) if given <= places[row] < ready]
+            if not rows:
+                continue
+            _append(runs, Run(past + places[rows[0]], past + places[rows[-1]] + 1, run.offset))
+            clear = run.start + np.flatnonzero(factors[run.start : run.stop, states[run.start] - 1] > 0)
+            for row in rows:
+                replaced[places[row]] = LeftOut(run.reason)
+                if realign and run.offset is not None and clear[0] <= row <= clear[-1]:
+                    there = row + run.offset
+                    if 0 <= there < len(pairs):
+                        replaced[places[row]] = SentencePair(pairs[row].source, pairs[there].target)
+        yield from (replaced.get(place, held[place]) for place in range(given, ready))
+        first = max(ready - OVERLAP, 0)
+        before = sum(place < first for place in places)
+        state = int(states[before - 1]) if before else state
+        past, given, held = past + first, ready - first, held[first:]
+
+
+def _append(runs: list[Run], run: Run) -> None:
+    """Add a run, which may go on from the last one."""
+    if runs and runs[-1].stop == run.start and runs[-1].offset == run.offset:
+        run = Run(runs.pop().start, run.stop, run.offset)
+    runs.append(run)
+
+
+def _rows(n: int, offset: int) -> tuple[slice, slice]:
+    """The lines that have a line `offset` after them, and those lines."""
+    first, last = max(0, -offset), max(n - max(0, offset), max(0, -offset))
+    return slice(first, last), slice(first + offset, last + offset)
+
+
+def _shared(source: Sequence[str], target: Sequence[str]) -> dict[int, np.ndarray]:
+    """For each offset, what each source shares with the target so many lines after (N,), NaN where there is none.
+
+    That is the sum of the rounded 100 ln(N / n) of the words that both have, where n targets have the word.
+    """
+    n = len(source)
+    vocabulary: dict[str, int] = defaultdict(count().__next__)
+    sides = [_words(sentences, vocabulary) for sentences in (source, target)]
+    words = len(vocabulary)
+    numbers = [np.bincount(words_of_side, minlength=words) for _, words_of_side in sides]
+    telling = (numbers[0] > 0) & (numbers[1] > 0) & (np.maximum(*numbers) <= max(n // COMMON, 2))
+    values = np.round(100 * np.log(max(n, 1) / np.maximum(numbers[1], 1)))
+    (lines, of_source), (lines_there, of_target) = (
+        (lines[telling[words_of_side]], words_of_side[telling[words_of_side]])
+        for lines, words_of_side in sides
+    )
+    there = np.sort(lines_there * words + of_target)
+    scores = {}
+    for offset in (0, *OFFSETS, *FAR):
+        wanted = (lines + offset) * words + of_source
+        places = np.searchsorted(there, wanted)
+        hit = np.flatnonzero(there[np.minimum(places, len(there) - 1)] == wanted) if len(there) else []
+        scores[offset] = np.full(n, np.nan)
+        inside, _ = _rows(n, offset)
+        scores[offset][inside] = np.bincount(lines[hit], values[of_source[hit]], n)[inside]
+    return scores
+
+
+def _words(sentences: Sequence[str], vocabulary: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Line and number of each different word of each sentence."""
+    spelled = [_WORD.findall(sentence.lower()) for sentence in sentences]
+    lines = np.repeat(np.arange(len(spelled)), [*map(len, spelled)])
+    spellings: dict[str, int] = defaultdict(count().__next__)
+    words = np.fromiter((spellings[word] for word in chain.from_iterable(spelled)), np.int64, len(lines))
+    numbers = np.array([vocabulary[_key(word)] for word in spellings], dtype=np.int64)
+    both = np.unique(np.stack([lines, numbers[words]]), axis=1) if len(lines) else np.zeros((2, 0), np.int64)
+    return both[0], both[1]
+
+
+def _key(word: str) -> str:
+    """A number in ASCII without leading zeros; the first letters of a word."""
+    if word[0].isdecimal():
+        return "".join(str(unicodedata.digit(digit)) for digit in word).lstrip("0") or "0"
+    return word[:STEM]
+
+
+def _log_factors(scores: Mapping[int, np.ndarray]) -> np.ndarray:
+    """What each line says for each offset, and in the last column for "unrelated": logarithms of factors (N, 7)."""
+
+    def factors(offset: int, more: float, less: float) -> np.ndarray:
+        differences = scores[offset] - scores[0]
+        return np.where(differences > 0, more, np.where(differences < 0, less, 1.0))
+
+    shifted = [factors(offset, FOR, AGAINST) for offset in OFFSETS]
+    # The mean of such factors is one again.
+    far = [factors(offset, FAR_FOR, FAR_AGAINST) for offset in FAR if offset in scores]
+    unrelated = np.mean(far, axis=0) if far else np.full(len(scores[0]), 1e-9)
+    return np.log(np.stack([*shifted, unrelated], axis=1))
+
+
+def _states(factors: np.ndarray, state: int) -> np.ndarray:
+    """The likeliest state of each line (N,): 0 for parallel, or 1 plus a column of `factors` (N, 7).
+
+    Each run costs the logarithm of b. Lines that say nothing belong to the run that they touch.
+
+    Args:
+        factors: as of `_log_factors`.
+        state: before the first line.
+    """
+    n, columns = factors.shape
+    states = np.zeros(n, dtype=np.int8)
+    if not n:
+        return states
+    cost = np.log(columns * n / FALSE_ALARMS)
+    sums = np.concatenate([np.zeros((1, columns)), factors.cumsum(axis=0)])
+    if not state and (sums - np.minimum.accumulate(sums)).max() <= cost:
+        return states
+    best = np.full(columns + 1, -np.inf)
+    best[state] = 0.0
+    before = np.empty((n, columns + 1), dtype=np.int8)
+    stays = np.arange(columns + 1)
+    for line, own in enumerate(np.concatenate([np.zeros((n, 1)), factors], axis=1)):
+        highest = columns - int(best[::-1].argmax())
+        entered = np.full(columns + 1, best[highest] - cost)
+        entered[0] = best[highest]
+        enters = entered > best
+        enters[0] = True
+        before[line] = np.where(enters, highest, stays)
+        best = np.where(enters, entered, best) + own
+    last = columns - int(best[::-1].argmax())
+    for line in range(n - 1, -1, -1):
+        states[line] = last
+        last = before[line, last]
+    return states
+
+
+def _runs(states: np.ndarray) -> list[Run]:
+    """The runs of lines of one state other than 0."""
+    runs, start = [], 0
+    for state, lines in groupby(states.tolist()):
+        stop = start + len(list(lines))
+        if state:
+            runs.append(Run(start, stop, OFFSETS[state - 1] if state <= len(OFFSETS) else None))
+        start = stop
+    return runs
