@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +23,8 @@ from orthoglot.errors import DataError
 from orthoglot.formats.sources import AnySource, read_source
 from orthoglot.languages import parse_pair
 from orthoglot.settings import Settings
-from orthoglot.text.bitext import LeftOut, SentencePair, blocks, read_pairs
+from orthoglot.text.bitext import Item, LeftOut, SentencePair, blocks, read_pairs
+from orthoglot.text.shifts import Run, said, without_runs
 from orthoglot.text.splitting import Split, SplitSettings
 
 logger = logging.getLogger(__name__)
@@ -41,7 +43,7 @@ def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> 
     """Write shards of pairs, train-00000.tsv.zst and so on, valid and test alike, and counts.json.
 
     A line is source TAB target; lines are in the order of a hash of the source. Memory holds the keys of the
-    benchmarks, 20,000 pairs, a 256th of the text and of its hashes, and 200 bytes for each held-out pair. The disk
+    benchmarks, 40,000 pairs, a 256th of the text and of its hashes, and 200 bytes for each held-out pair. The disk
     holds the text once more, with 50 bytes for each pair. `near_duplicates` takes more, see `NearDuplicates`.
 
     Args:
@@ -54,26 +56,41 @@ def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> 
     read: Counter[str] = Counter()
     dropped: Counter[str] = Counter()
     overlaps: Counter[str] = Counter()
+    runs: dict[str, list[Run]] = {}
     banned = sentence_keys(benchmarks)
     languages = parse_pair(settings.pair)
     with TemporaryDirectory(dir=output, prefix="spool-") as folder:
         cleaner = Cleaner(settings.cleaning, languages, {"benchmark": banned}, dropped, overlaps)
         spool = PairSpool(Path(folder), settings.cleaning, settings.splits)
         for origin in settings.sources:
-            for items in blocks(read_source(origin, *languages)):
+            found: list[Run] = []
+            for items in blocks(read_source(origin, *languages, _judge(settings.cleaning, found))):
                 read[origin.name] += len(items)
                 dropped.update(item.reason for item in items if isinstance(item, LeftOut))
                 pairs = [item for item in items if isinstance(item, SentencePair)]
                 spool.add(*cleaner.pairs(([one.source for one in pairs], [one.target for one in pairs])))
+            if found:
+                runs.setdefault(origin.name, []).extend(found)
+                logger.warning(
+                    "%s, %s: %s", settings.pair, origin.name, said(found, settings.cleaning.realign)
+                )
         kept = spool.choose(dropped)
         sizes = spool.write(kept, dropped, output)
         del kept
     if not sizes["train"]:
         raise DataError(f"{settings.pair}: nothing to train on: read {read.total()}, dropped {dict(dropped)}")
     report = {"pair": settings.pair, "in": dict(read), "dropped": dict(dropped), "kept": sizes}
+    report["runs"] = {name: [run._asdict() for run in found] for name, found in runs.items()}
     report["benchmarks"] = {folder.name: overlaps[folder.name] for folder in benchmarks}
     (output / "counts.json").write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
     logger.info("%s: read %d, kept %s, dropped %s", settings.pair, read.total(), sizes, dict(dropped))
+
+
+def _judge(cleaning: CleaningSettings, runs: list[Run]) -> Callable[[Iterator[Item]], Iterator[Item]]:
+    """What the settings say of runs of shifted and unrelated pairs; the runs are filled in."""
+    if not cleaning.drop_shifted:
+        return iter
+    return partial(without_runs, runs=runs, realign=cleaning.realign)
 
 
 def describe_bitext(folder: Path) -> dict[str, Any]:

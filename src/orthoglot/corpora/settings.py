@@ -25,6 +25,11 @@ class CleaningSettings(Settings):
     """Whether a pair with the same text on both sides is dropped."""
     drop_duplicates: bool = True
     """Whether a pair that came before is dropped."""
+    drop_shifted: bool = True
+    """Whether runs of pairs are left out whose translations stand up to three lines before or after, or nowhere: see
+    `orthoglot.text.shifts`."""
+    realign: bool = False
+    """Whether the pairs of a shifted run are put together anew in place of being left out; needs `drop_shifted`."""
     near_duplicates: PartOfOne = 0.0
     """Similarity of a pair that is dropped with one that stays, from 0.7; 0.8 is usual; 0 to keep all. Of a text the
     first stays, of pairs the first in one of 256 parts by a hash of the source. See
@@ -40,7 +45,7 @@ class CleaningSettings(Settings):
     not know is accepted."""
     opusfilter: str = ""
     """File of OpusFilter with filters that judge in place of those of this class; only benchmarks,
-    `drop_duplicates` and `near_duplicates` count as well. Needs the extra `opusfilter`."""
+    `drop_duplicates`, `near_duplicates`, `drop_shifted` and `realign` count as well. Needs the extra `opusfilter`."""
 
     @model_validator(mode="after")
     def _one_set_of_filters(self) -> Self:
@@ -55,6 +60,12 @@ class CleaningSettings(Settings):
         if 0 < value < 0.7:
             raise ValueError(f"near_duplicates is {value}: give 0.7 to 1, or 0 to keep all")
         return value
+
+    @model_validator(mode="after")
+    def _shifts_are_found(self) -> Self:
+        if self.realign and not self.drop_shifted:
+            raise ValueError("realign: true needs drop_shifted: true, which finds what is shifted")
+        return self
 
     @model_validator(mode="after")
     def _range_is_not_empty(self) -> Self:

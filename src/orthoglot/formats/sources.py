@@ -78,9 +78,17 @@ def source_of(name: str, paths: Sequence[str], columns: Sequence[str | int] = ()
     return parsed(values | ({"columns": list(columns)} if columns else {}))
 
 
-def read_source(source: Source, first: str, second: str) -> Iterator[Item]:
+def read_source(
+    source: Source, first: str, second: str, judge: Callable[[Iterator[Item]], Iterator[Item]] = iter
+) -> Iterator[Item]:
     """The pairs of a source in two languages, and a `LeftOut` for each thing that made none.
 
+    Args:
+        source: the files.
+        first: language of the sources.
+        second: of the targets.
+        judge: gets all items in the order of the files, before a sample is taken, and may replace them. For a sample
+            it is called twice.
     Raises:
         ConfigError: a package is not installed.
         DataError: a file cannot be read, or has nothing in these languages.
@@ -88,7 +96,7 @@ def read_source(source: Source, first: str, second: str) -> Iterator[Item]:
 
     def read() -> Iterator[Item]:
         items: Iterator[Item] = load(kinds, source.kind).read(source, first, second)
-        return items
+        return judge(items)
 
     return sampled(read, source.max_pairs) if source.max_pairs else read()
 

@@ -46,6 +46,7 @@ FAR_FOR, FAR_AGAINST = 0.5 / PARALLEL, 0.5 / (1 - PARALLEL)
 WINDOW, OVERLAP = 20_000, 1_000
 """Pairs that are judged together, and those at their end that are judged again with the next ones."""
 COMMON = 20  # a word in more than one line of so many says little
+SAID = 3  # runs that a message names
 STEM = 5  # letters of a word that count: names have endings
 SHIFTED_REASON, UNRELATED_REASON = "shifted", "unrelated"
 _WORD = re.compile(r"\d+|[A-Za-z\u00c0-\u024f]{3,}|[^\W\d_A-Za-z\u00c0-\u024f]{4,}")
@@ -116,10 +117,11 @@ def without_runs(items: Iterator[Item], runs: list[Run], *, realign: bool = Fals
 
     Args:
         items: as read, in the order of the file.
-        runs: filled in: where runs are, by the number of the item.
+        runs: filled in anew: where runs are, by the number of the item.
         realign: whether the sources of a shifted run get the targets that translate them. Pairs of its ends that
             nothing is known of are left out.
     """
+    runs.clear()
     held: list[Item] = []
     past, given, state, more = 0, 0, 0, True
     while more:
@@ -149,6 +151,16 @@ def without_runs(items: Iterator[Item], runs: list[Run], *, realign: bool = Fals
         before = sum(place < first for place in places)
         state = int(states[before - 1]) if before else state
         past, given, held = past + first, ready - first, held[first:]
+
+
+def said(runs: Sequence[Run], realigned: bool = False) -> str:
+    """One line that says what was left out, or put right, and where; the longest three runs are named."""
+    longest = sorted(runs, key=lambda run: run.start - run.stop)[:SAID]
+    named = "; ".join(str(run) for run in sorted(longest))
+    more = f"; and {len(runs) - SAID} shorter runs" if len(runs) > SAID else ""
+    units = sum(run.stop - run.start for run in runs)
+    done = "paired anew where they are shifted, else left out" if realigned else "left out"
+    return f"{units:,} units are not parallel and {done}: {named}{more}"
 
 
 def _append(runs: list[Run], run: Run) -> None:
