@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -20,6 +21,7 @@ from orthoglot.tasks.margins import mine as by_margin
 from orthoglot.tasks.neighbours import Nearest, nearest
 from orthoglot.tasks.search import search
 from orthoglot.text.keys import normalised
+from orthoglot.text.shifts import find_runs_of_vectors, outside, parallel, said
 
 # Pairs, and of them those that are in both lists at a time, for a threshold to mean something.
 FEWEST, FEWEST_IN_BOTH = 20, 5
@@ -27,6 +29,7 @@ FEWEST, FEWEST_IN_BOTH = 20, 5
 SPARE = 4
 POINTS = 200
 CONFIDENCE = 0.95
+logger = logging.getLogger(__name__)
 
 
 class Calibration(NamedTuple):
@@ -118,6 +121,7 @@ def calibrate(
     margin: Margin = "ratio",
     retrieval: Strategy = "max",
     neighborhood: int = 4,
+    realign: bool = False,
     device: str = "cpu",
     threads: int = 1,
 ) -> Calibration:
@@ -145,6 +149,8 @@ def calibrate(
         margin: as of `mine`, as are the further options.
         retrieval: as of `mine`.
         neighborhood: as of `mine`.
+        realign: whether pairs of a shifted run are put together anew (`orthoglot.text.shifts`); all other runs of
+            pairs that are not parallel are left out.
         device: of the search.
         threads: of the search.
     Raises:
@@ -154,7 +160,7 @@ def calibrate(
     from sklearn.isotonic import IsotonicRegression
 
     check_between_0_and_1(share=share, target_precision=target_precision)
-    sides = _distinct(pairs)
+    sides = _distinct(parallel(pairs, realign=realign))
     n = len(sides[0])
     gold = round(share * n / (2 - share))
     if n < FEWEST or gold < FEWEST_IN_BOTH:
@@ -164,6 +170,16 @@ def calibrate(
         unit(model.encode(side, part=part, language=language, partner=partner))
         for side, language, partner in zip(sides, languages, reversed(languages), strict=True)
     )
+    if runs := find_runs_of_vectors(x, y):
+        rest = outside(runs, n)
+        logger.warning("by their vectors, %s", said(runs))
+        pairs = [pair for pair, stays in zip(zip(*sides, strict=True), rest, strict=True) if stays]
+        sides, x, y, n = _distinct(pairs), x[rest], y[rest], int(rest.sum())
+        gold = round(share * n / (2 - share))
+        if n < FEWEST or gold < FEWEST_IN_BOTH:
+            raise DataError(
+                f"{n} pairs are parallel, too few; the others are shifted against their translations"
+            )
     if among:
         x, y = (
             np.concatenate([known, vectors[_new(sentences, side)]])

@@ -49,6 +49,7 @@ def fit(
     checkpoint: Path,
     output: Path,
     start: Ready | None = None,
+    realign: bool = False,
 ) -> list[Record]:
     """Write a model folder that `orthoglot.load` opens wherever it lies, and measure it on its test part.
 
@@ -69,12 +70,14 @@ def fit(
             goes on there, and another method finds the vectors; the caller removes it.
         output: the model folder.
         start: the ready model, whose encoder this is, for the method `plda`: the fit starts from it.
+        realign: whether pairs of a shifted run are put together anew (`CleaningSettings`).
     Returns:
         Retrieval of held-out translations among all sentences of their side, as `orthoglot.apply.measure.retrieval`.
     Raises:
         ConfigError: `output` is something else or another model, or a setting is wrong.
         DataError: text that cannot be read, or leaves too little to train or to measure on.
     """
+    cleaning = CLEANING.model_copy(update={"realign": realign})
     digests = {
         pair: [[digest(Path(path)) for path in text.paths] for text in texts]
         for pair, texts in bitext.items()
@@ -84,7 +87,7 @@ def fit(
         "bitext": {pair: [text.name for text in texts] for pair, texts in bitext.items()},
         "sha256": digests,
         "columns": columns,
-        "cleaning": CLEANING.model_dump(),
+        "cleaning": cleaning.model_dump(),
         "splits": splits.model_dump(),
         "method": {"name": name, **method.model_dump()},
         "recipe": recipe.model_dump(),
@@ -102,7 +105,7 @@ def fit(
     languages = sorted({code for pair in bitext for code in parse_pair(pair)})
     folders = []
     for pair, texts in bitext.items():
-        settings = PrepareSettings(pair=pair, sources=texts, cleaning=CLEANING, splits=splits)
+        settings = PrepareSettings(pair=pair, sources=texts, cleaning=cleaning, splits=splits)
         folder = checkpoint / "bitext" / pair
         key = _key(digests[pair], columns[pair], planned["cleaning"], planned["splits"])
         _stage(folder, key, partial(prepare, settings, []))

@@ -20,6 +20,7 @@ from orthoglot.languages import canonical
 from orthoglot.progress import Done
 from orthoglot.report.plots import svg
 from orthoglot.text.keys import normalised
+from orthoglot.text.shifts import flags_of_runs, flags_of_vectors
 
 # Flags of pairs whose score is the least.
 NONE = (COPY, UNTRANSLATED)
@@ -78,7 +79,9 @@ def score(
     parts may call "untranslated?" or "other_language?": see the functions of these names. Such a guess leaves the
     score as it is. What the language parts look like is learnt from the first `block` pairs, see `means`. An encoder
     without a decomposer has no language parts, and a method with weights for each language none that tell languages
-    apart: then nothing is guessed, which is logged.
+    apart: then nothing is guessed, which is logged. The pairs of a run whose translations stand some lines away, by
+    what the sides share or by the vectors of a block, are flagged "shifted", and those of a run that shares nothing
+    "unrelated" (`orthoglot.text.shifts`); their score stays.
 
     Args:
         model: as of `Model.load`.
@@ -94,6 +97,7 @@ def score(
         ConfigError: words of an encoder that gives none.
     """
     encoder = encoder_of(model) if words else None
+    runs = flags_of_runs(pairs)
     guarded, sides, far = _guards(model, len(pairs)), None, None
     expected = _expected(pairs[:block], _named(model, pairs[:block], languages)) if identify else None
     for start in range(0, len(pairs), block):
@@ -115,7 +119,11 @@ def score(
                 for name, test in ((UNTRANSLATED, untranslated), (OTHER, other_language)):
                     for row in np.array(rows)[test(target.language, sides)]:
                         flags[row] = flags[row] or name + GUESS
-            cosines = np.einsum("nd,nd->n", unit(source.meaning), unit(target.meaning)).clip(-1, 1)
+            meanings = unit(source.meaning), unit(target.meaning)
+            runs |= {start + rows[row]: name for row, name in flags_of_vectors(*meanings).items()}
+            for row in rows:
+                flags[row] = flags[row] or runs.get(start + row, "")
+            cosines = np.einsum("nd,nd->n", *meanings).clip(-1, 1)
             if words and far is None:
                 # Copies and repeated pairs would make every other word look far.
                 different = {

@@ -33,6 +33,7 @@ def calibrate(
     margin: options.Margin = "ratio",
     retrieval: options.Retrieval = "max",
     neighborhood: options.Neighborhood = 4,
+    realign: options.Realign = False,
     device: options.Device = "auto",
     threads: options.Threads = None,
     checkpoint: Annotated[
@@ -82,6 +83,7 @@ def calibrate(
             margin=margin,
             retrieval=retrieval,
             neighborhood=neighborhood,
+            realign=realign,
             **opened.search,
         )
     write_lines(output, [learnt.as_json()])

@@ -81,6 +81,7 @@ def fit(
         float, typer.Option(help="of the pivot sentences: when to stop the training")
     ] = 0.05,
     test_share: Annotated[float, typer.Option(help="of the pivot sentences: what is measured")] = 0.05,
+    realign: options.Realign = False,
     device: options.Device = "auto",
     threads: options.Threads = None,
     checkpoint: Annotated[
@@ -148,6 +149,7 @@ def fit(
             checkpoint=work,
             output=output,
             start=start,
+            realign=realign,
         )
     if as_json:
         typer.echo(json.dumps([vars(record) for record in records], indent=1, ensure_ascii=False))

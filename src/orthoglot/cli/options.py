@@ -56,6 +56,13 @@ Retrieval = Annotated[
     typer.Option(help="both ways one to one; what both propose; what one side proposes"),
 ]
 Neighborhood = Annotated[int, typer.Option("--neighborhood", "-k", min=1, help="neighbours of a margin")]
+Realign = Annotated[
+    bool,
+    typer.Option(
+        "--realign",
+        help="pair lines anew where translations stand up to three lines away, in place of leaving them out",
+    ),
+]
 Threshold = Annotated[
     float | None, typer.Option(help="least margin to keep; all if not given", callback=finite)
 ]

@@ -43,6 +43,7 @@ def score(
     Example: orthoglot score en.txt gn.txt --model my-labse -o scores.tsv
 
     Each pair gets two more columns: its score from -1 to 1, and a flag: copy, untranslated, other_language or blank.
+    Where translations stand some lines away, or nowhere, the flag is shifted or unrelated.
     A flag with a question mark is a guess. A blank line has no score. With --words, a pair also gets its quality, by
     sentences and words, and the words of each side that have no counterpart on the other.
     """

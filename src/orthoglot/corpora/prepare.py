@@ -24,7 +24,7 @@ from orthoglot.formats.sources import AnySource, read_source
 from orthoglot.languages import parse_pair
 from orthoglot.settings import Settings
 from orthoglot.text.bitext import Item, LeftOut, SentencePair, blocks, read_pairs
-from orthoglot.text.shifts import Run, said, without_runs
+from orthoglot.text.shifts import LEFT, REALIGNED, Run, said, without_runs
 from orthoglot.text.splitting import Split, SplitSettings
 
 logger = logging.getLogger(__name__)
@@ -64,6 +64,7 @@ def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> 
         spool = PairSpool(Path(folder), settings.cleaning, settings.splits)
         for origin in settings.sources:
             found: list[Run] = []
+            done = REALIGNED if settings.cleaning.realign else LEFT
             for items in blocks(read_source(origin, *languages, _judge(settings.cleaning, found))):
                 read[origin.name] += len(items)
                 dropped.update(item.reason for item in items if isinstance(item, LeftOut))
@@ -71,9 +72,7 @@ def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> 
                 spool.add(*cleaner.pairs(([one.source for one in pairs], [one.target for one in pairs])))
             if found:
                 runs.setdefault(origin.name, []).extend(found)
-                logger.warning(
-                    "%s, %s: %s", settings.pair, origin.name, said(found, settings.cleaning.realign)
-                )
+                logger.warning("%s, %s: %s", settings.pair, origin.name, said(found, done))
         kept = spool.choose(dropped)
         sizes = spool.write(kept, dropped, output)
         del kept

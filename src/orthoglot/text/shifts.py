@@ -18,17 +18,19 @@ the factors 0.85 / 0.5 for each line that is for d, and 0.15 / 0.5 for each one 
 supermartingale, and from a given line on it reaches b with a probability of at most 1 / b (Ville's inequality). With
 b = 7 n / `FALSE_ALARMS` for each of n lines and seven states, a window of text has a false run with a probability of
 at most `FALSE_ALARMS`, as far as its lines are independent. At 0.85, of 3,000 lines 32 that are for d are enough. For
-"unrelated", the other state, the rule is the same: of parallel text, at most one in five lines that differ shares
-more with a line far away than with its own, of unrelated text each second one.
+"unrelated", the other state, the rule is the same: of parallel text, at most one in ten lines that differ shares
+more with a line far away than with its own, and of unrelated text each second one. In the corpora that were tried
+(docs/data.md) it is one in a hundred, in 500 lines of one of them four.
 """
 
 from __future__ import annotations
 
+import logging
 import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, count, groupby, islice
+from itertools import chain, count, groupby, islice, starmap
 from typing import NamedTuple
 
 import numpy as np
@@ -40,15 +42,17 @@ FALSE_ALARMS = 1e-3
 OFFSETS = (-3, -2, -1, 1, 2, 3)
 FAR = (-61, -47, -35, -25, -17, -10, 10, 17, 25, 35, 47, 61)
 # Of the lines that differ: how many are for an offset in shifted text, and for a far line in parallel text at most.
-SHIFTED, PARALLEL = 0.85, 0.2
+SHIFTED, PARALLEL = 0.85, 0.1
 FOR, AGAINST = SHIFTED / 0.5, (1 - SHIFTED) / 0.5
 FAR_FOR, FAR_AGAINST = 0.5 / PARALLEL, 0.5 / (1 - PARALLEL)
 WINDOW, OVERLAP = 20_000, 1_000
 """Pairs that are judged together, and those at their end that are judged again with the next ones."""
 COMMON = 20  # a word in more than one line of so many says little
 SAID = 3  # runs that a message names
+LEFT, REALIGNED = "left out", "paired anew where they are shifted, else left out"
 STEM = 5  # letters of a word that count: names have endings
 SHIFTED_REASON, UNRELATED_REASON = "shifted", "unrelated"
+logger = logging.getLogger(__name__)
 _WORD = re.compile(r"\d+|[A-Za-z\u00c0-\u024f]{3,}|[^\W\d_A-Za-z\u00c0-\u024f]{4,}")
 _NAMES = ("", "one line", "two lines", "three lines")
 
@@ -110,6 +114,44 @@ def find_runs_of_vectors(source: np.ndarray, target: np.ndarray) -> list[Run]:
     return _runs(_states(_log_factors(scores), 0))
 
 
+def parallel(pairs: Sequence[tuple[str, str]], *, realign: bool = False) -> list[SentencePair]:
+    """The pairs that belong to no run, in order; what is left out is logged.
+
+    Args:
+        pairs: in the order of their file.
+        realign: as of `without_runs`.
+    """
+    runs: list[Run] = []
+    items = list(without_runs(starmap(SentencePair, pairs), runs, realign=realign))
+    if runs:
+        logger.warning("%s", said(runs, REALIGNED if realign else LEFT))
+    return [item for item in items if isinstance(item, SentencePair)]
+
+
+def flags_of_runs(pairs: Sequence[tuple[str, str]]) -> dict[int, str]:
+    """By the number of a pair that belongs to a run, "shifted" or "unrelated"; runs are logged."""
+    return _flags(find_runs([pair[0] for pair in pairs], [pair[1] for pair in pairs]), "")
+
+
+def flags_of_vectors(source: np.ndarray, target: np.ndarray) -> dict[int, str]:
+    """The same of unit vectors (N, D) of pairs, see `find_runs_of_vectors`."""
+    return _flags(find_runs_of_vectors(source, target), "by the vectors of a block, ")
+
+
+def _flags(runs: Sequence[Run], by: str) -> dict[int, str]:
+    if runs:
+        logger.warning("%s%s", by, said(runs, "flagged"))
+    return {row: run.reason for run in runs for row in range(run.start, run.stop)}
+
+
+def outside(runs: Sequence[Run], n: int) -> np.ndarray:
+    """Which of n pairs belong to no run (N,) bool."""
+    rows = np.ones(n, dtype=bool)
+    for run in runs:
+        rows[run.start : run.stop] = False
+    return rows
+
+
 def without_runs(items: Iterator[Item], runs: list[Run], *, realign: bool = False) -> Iterator[Item]:
     """The same items, with a `LeftOut` for each pair of a run.
 
@@ -153,13 +195,12 @@ def without_runs(items: Iterator[Item], runs: list[Run], *, realign: bool = Fals
         past, given, held = past + first, ready - first, held[first:]
 
 
-def said(runs: Sequence[Run], realigned: bool = False) -> str:
-    """One line that says what was left out, or put right, and where; the longest three runs are named."""
+def said(runs: Sequence[Run], done: str = LEFT) -> str:
+    """One line that says how many units belong to runs, what was done with them, and where the longest three are."""
     longest = sorted(runs, key=lambda run: run.start - run.stop)[:SAID]
     named = "; ".join(str(run) for run in sorted(longest))
     more = f"; and {len(runs) - SAID} shorter runs" if len(runs) > SAID else ""
     units = sum(run.stop - run.start for run in runs)
-    done = "paired anew where they are shifted, else left out" if realigned else "left out"
     return f"{units:,} units are not parallel and {done}: {named}{more}"
 
 
@@ -211,8 +252,9 @@ def _words(sentences: Sequence[str], vocabulary: dict[str, int]) -> tuple[np.nda
     spellings: dict[str, int] = defaultdict(count().__next__)
     words = np.fromiter((spellings[word] for word in chain.from_iterable(spelled)), np.int64, len(lines))
     numbers = np.array([vocabulary[_key(word)] for word in spellings], dtype=np.int64)
-    both = np.unique(np.stack([lines, numbers[words]]), axis=1) if len(lines) else np.zeros((2, 0), np.int64)
-    return both[0], both[1]
+    size = max(len(vocabulary), 1)
+    both = np.unique(lines * size + numbers[words])
+    return both // size, both % size
 
 
 def _key(word: str) -> str:
