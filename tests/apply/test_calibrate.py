@@ -51,6 +51,29 @@ def found(encoder: Path) -> Calibration:
     return calibrate(load(encoder, device="cpu"), PAIRS, part="sentence", share=0.3, target_precision=0.8)
 
 
+def test_shifted_pairs_are_left_out_or_paired_anew(encoder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    model = load(encoder, device="cpu")
+    settings: dict[str, Any] = {"part": "sentence", "share": 0.3, "target_precision": 0.5}
+    numbered = [tuple(f"{side} {1000 + number}" for side in pair) for number, pair in enumerate(PAIRS)]
+    source, target = zip(*numbered, strict=True)
+    shifted = list(zip(source[:-1], target[:250] + target[251:], strict=True))
+    assert calibrate(model, shifted, **settings) == calibrate(model, numbered[:250], **settings)
+    assert "units 251 to 399: the translation stands one line before" in caplog.text
+    right = [*numbered[:250], *numbered[251:]]
+    assert (
+        calibrate(model, shifted, realign=True, **settings).gold == calibrate(model, right, **settings).gold
+    )
+
+
+def test_shifted_pairs_are_found_by_their_vectors(encoder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    source, target = zip(*PAIRS, strict=True)
+    shifted = list(zip(source[:-1], target[:200] + target[201:], strict=True))
+    settings: dict[str, Any] = {"part": "sentence", "share": 0.3, "target_precision": 0.5}
+    found = calibrate(load(encoder, device="cpu"), shifted, **settings)
+    assert found.gold < round(0.3 * 215 / 1.7)
+    assert "by their vectors" in caplog.text
+
+
 @pytest.fixture
 def texts(tmp_path: Path) -> list[str]:
     """Two files with 50 translations, to be mined."""

@@ -65,6 +65,7 @@ def run(root: Path, folder: Path, texts: dict[str, list[Source]], **changes: Any
         checkpoint=root / "work",
         output=root / "model",
         start=given.get("start"),
+        realign=given.get("realign", False),
     )
 
 
@@ -185,6 +186,28 @@ def test_without_an_encoder_the_command_starts_from_the_ready_model(
     command = ["fit", "--bitext", str(text), "--pair", "en-gn", "--output", str(tmp_path / "out"), *options]
     assert CliRunner().invoke(app, command).exit_code == 0
     assert [one is not None for one in given] == [starts]
+
+
+@pytest.mark.parametrize("realign", [False, True])
+def test_a_shifted_run_is_left_out_or_paired_anew(
+    checkpoint: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, realign: bool
+) -> None:
+    numbered = [tuple(f"{side} {1000 + row}" for side in pair) for row, pair in enumerate(make_pairs(500))]
+    source, target = zip(*numbered, strict=True)
+    table = write_tsv(
+        tmp_path / "en-gn.tsv", list(zip(source[:-1], target[:300] + target[301:], strict=True))
+    )
+    run(tmp_path, checkpoint, texts_by_pair([str(table)], ["en-gn"]), name="plda", realign=realign)
+    counts = json.loads((tmp_path / "model/fit.json").read_text())["text"]["en-gn"]
+    assert counts["dropped"].get("shifted", 0) == (1 if realign else 199)
+    assert counts["runs"] == {str(table): [{"start": 300, "stop": 499, "offset": -1}]}
+    assert "units 301 to 499: the translation stands one line before" in caplog.text
+    pairs = [
+        pair
+        for split in ("train", "valid", "test")
+        for pair in read_split(tmp_path / "work/bitext/en-gn", split)
+    ]
+    assert set(numbered).issuperset(pairs)
 
 
 def test_pivot_sentences_never_cross_the_splits(done: tuple[Path, list[Record]]) -> None:

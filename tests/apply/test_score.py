@@ -106,6 +106,31 @@ def test_the_summary_by_hand() -> None:
     assert summary([scored(None, BLANK)]) == ["no corpus score: the mean of 0 of 1 pairs", "flags: 1 blank"]
 
 
+def test_pairs_of_a_shifted_run_have_a_flag_and_a_message(
+    models: dict[str, Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    numbered = [tuple(f"{side} {1000 + number}" for side in pair) for number, pair in enumerate(PAIRS * 2)]
+    source, target = zip(*numbered, strict=True)
+    shifted = list(zip(source[:-1], target[:60] + target[61:], strict=True))
+    found = list(score(load(models["plda"], device="cpu"), shifted, identify=False))
+    assert [one.flag for one in found] == [""] * 60 + ["shifted"] * 59
+    assert all(one.score == one.similarity for one in found)
+    assert "units 61 to 119: the translation stands one line before" in caplog.text
+
+
+def test_vectors_alone_show_a_shift(models: dict[str, Path], caplog: pytest.LogCaptureFixture) -> None:
+    source, target = zip(*make_pairs(200, seed=6), strict=True)
+    found = list(
+        score(
+            load(models["plda"], device="cpu"),
+            list(zip(source[:-2], target[2:], strict=True)),
+            identify=False,
+        )
+    )
+    assert {one.flag for one in found} == {"shifted"}
+    assert "by the vectors of a block, 198 units are not parallel and flagged" in caplog.text
+
+
 def test_blocks_change_no_score(models: dict[str, Path]) -> None:
     model = load(models["plda"], device="cpu")
     whole, apart = (list(score(model, PAIRS, block=block)) for block in (60, 25))
