@@ -112,8 +112,8 @@ def read(path: Path, languages: Languages = (None, None), columns: Sequence[str 
     # The codes, or what the columns are called.
     names = [found.names[place] for place in found.places[:2]] if found.named else SIDES
     source, target = (code or name for code, name in zip(found.languages, names, strict=True))
-    sides = [row[0] for row in rows], [row[1] for row in rows]
-    return Benchmark(printable(path.name), *sides, gold, (printable(source), printable(target)))
+    called = printable(source), printable(target)
+    return Benchmark(printable(path.name), [row[0] for row in rows], [row[1] for row in rows], gold, called)
 
 
 def evaluate(

@@ -253,9 +253,9 @@ def read(
     # A unit may have made a pair of one of its texts.
     left_out = {number: left_out[number] for number in sorted({*left_out} - {*units})}
     form = "" if files[0].suffix.lower() == ".mo" else REWRITTEN.get(source.kind, "")
-    memory = files[0] if form else None
+    rewritten = files[0] if form else None
     pairs = _in_one_line(source.name, pairs)
-    return Pairs(pairs, codes, False, [*SIDES], rows, [0, 1], memory, units, left_out, tags, form)
+    return Pairs(pairs, codes, False, [*SIDES], rows, [0, 1], rewritten, units, left_out, tags, form)
 
 
 def _units(source: Source, languages: Languages) -> Iterator[Unit]:

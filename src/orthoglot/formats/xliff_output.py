@@ -7,6 +7,7 @@ of the <unit>, <note category="orthoglot">, where it names the segment if there 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -235,7 +236,7 @@ class _Layout:
         holder, inside = self._holder, len(self._around) - self._depth
         if holder is not None:
             if name == "segment" and holder.segments:
-                self._ends.append(lambda end, own=holder.segments[-1]: own.__setitem__(1, end))
+                self._ends.append(partial(holder.segments[-1].__setitem__, 1))
             if inside == 1 and self._around[-1] == "trans-unit" and name in SIDES:
                 self._ends.append(lambda end: setattr(holder, "place", [end, end]))
             if inside == 1 and self._around[-1] == "unit" and name == "notes":
