@@ -7,8 +7,8 @@ of the <unit>, <note category="orthoglot">, where it names the segment if there 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
