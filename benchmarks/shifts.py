@@ -58,7 +58,9 @@ def main(names: list[str]) -> None:
                     not isinstance(item, LeftOut) or item.reason in ("shifted", "unrelated")
                     for item in without_runs(read_source(source, *parse_pair(pair)), runs)
                 )
-                found = [[run.start + 1, run.stop, "none" if run.offset is None else run.offset] for run in runs]
+                found = [
+                    [run.start + 1, run.stop, "none" if run.offset is None else run.offset] for run in runs
+                ]
                 rows += [[name, pair, count, *cells] for cells in found or [["", "", ""]]]
                 logging.info("%s %s: %d units, %s", name, pair, count, "; ".join(map(str, runs)) or "no run")
     with RECORD.open("w", encoding="utf-8", newline="") as file:
