@@ -200,7 +200,7 @@ def test_a_shifted_run_is_left_out_or_paired_anew(
     run(tmp_path, checkpoint, texts_by_pair([str(table)], ["en-gn"]), name="plda", realign=realign)
     counts = json.loads((tmp_path / "model/fit.json").read_text())["text"]["en-gn"]
     assert counts["dropped"].get("shifted", 0) == (1 if realign else 199)
-    assert counts["runs"] == {str(table): [{"start": 300, "stop": 499, "offset": -1}]}
+    assert counts["runs"] == {table.name: [{"start": 300, "stop": 499, "offset": -1}]}
     assert "units 301 to 499: the translation stands one line before" in caplog.text
     pairs = [
         pair

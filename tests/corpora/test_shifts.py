@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 from pathlib import Path
@@ -15,6 +16,7 @@ from orthoglot.text import shifts
 from orthoglot.text.bitext import LeftOut, SentencePair
 from orthoglot.text.shifts import Run, find_runs, find_runs_of_vectors, parallel, said, without_runs
 
+NUMBERS = {3: "three", 4: "four", 5: "five"}
 ARABIC = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
 DEVANAGARI = str.maketrans("0123456789", "०१२३४५६७८९")
 
@@ -256,3 +258,20 @@ def test_realign_needs_what_finds_shifts():
                 "splits": {},
             }
         )
+
+
+def test_the_page_has_every_run_of_the_record():
+    root = Path(__file__).parents[2]
+    page = (root / "docs/data.md").read_text()
+    section = page[page.index('id="not-parallel"') : page.index("## Fetching")]
+    with (root / "docs/results/shifts.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    runs = [row for row in rows if row["first unit"]]
+    assert all(f"{int(row['first unit']):,} to {int(row['last unit']):,}" in section for row in runs)
+    assert all(row["pair"].removeprefix("en-") in section for row in runs)
+    judged = {(row["corpus"], row["pair"]) for row in rows}
+    assert f"{len(judged)} language pairs of {len({corpus for corpus, _ in judged})} entries" in section
+    assert (
+        f"all that have addresses or packages, {NUMBERS[len({row['pair'] for row in runs})]} have such runs"
+        in section
+    )

@@ -233,12 +233,13 @@ def _shared(source: Sequence[str], target: Sequence[str]) -> dict[int, np.ndarra
         (lines[telling[words_of_side]], words_of_side[telling[words_of_side]])
         for lines, words_of_side in sides
     )
-    there = np.sort(lines_there * words + of_target)
+    # The last one is found by nothing.
+    there = np.append(np.sort(lines_there * words + of_target), np.iinfo(np.int64).max)
     scores = {}
     for offset in (0, *OFFSETS, *FAR):
         wanted = (lines + offset) * words + of_source
         places = np.searchsorted(there, wanted)
-        hit = np.flatnonzero(there[np.minimum(places, len(there) - 1)] == wanted) if len(there) else []
+        hit = np.flatnonzero(there[np.minimum(places, len(there) - 1)] == wanted)
         scores[offset] = np.full(n, np.nan)
         inside, _ = _rows(n, offset)
         scores[offset][inside] = np.bincount(lines[hit], values[of_source[hit]], n)[inside]
@@ -250,7 +251,7 @@ def _words(sentences: Sequence[str], vocabulary: dict[str, int]) -> tuple[np.nda
     spelled = [_WORD.findall(sentence.lower()) for sentence in sentences]
     lines = np.repeat(np.arange(len(spelled)), [*map(len, spelled)])
     spellings: dict[str, int] = defaultdict(count().__next__)
-    words = np.fromiter((spellings[word] for word in chain.from_iterable(spelled)), np.int64, len(lines))
+    words = np.fromiter(map(spellings.__getitem__, chain.from_iterable(spelled)), np.int64, len(lines))
     numbers = np.array([vocabulary[_key(word)] for word in spellings], dtype=np.int64)
     size = max(len(vocabulary), 1)
     both = np.unique(lines * size + numbers[words])
