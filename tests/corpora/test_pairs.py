@@ -126,7 +126,7 @@ def test_other_columns_stay_beside_their_pairs(tmp_path: Path) -> None:
 
 
 def test_two_files_and_memories_are_pairs(tmp_path: Path) -> None:
-    (tmp_path / "a.en.gz").write_bytes(gzip.compress(b"one\ntwo\n"))
+    (tmp_path / "a.en.gz").write_bytes(gzip.compress(b"one\ntwo\n", mtime=0))
     (tmp_path / "a.de").write_text("eins\nzwei\n")
     both = read([tmp_path / "a.en.gz", tmp_path / "a.de"])
     assert (both.pairs, both.names, both.languages) == (PAIRS, ["source", "target"], (None, None))
@@ -551,7 +551,7 @@ def test_a_file_is_what_its_content_or_its_name_in_any_case_says(
 ) -> None:
     path = tmp_path / name
     data = content if isinstance(content, bytes) else content.encode()
-    path.write_bytes(gzip.compress(data) if name.lower().endswith(".gz") else data)
+    path.write_bytes(gzip.compress(data, mtime=0) if name.lower().endswith(".gz") else data)
     assert read([path], ("en", "de")).pairs == PAIRS
 
 
