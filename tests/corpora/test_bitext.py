@@ -27,8 +27,8 @@ from orthoglot.text.bitext import (
 Pack = Callable[[bytes], bytes]
 PACKINGS: dict[str, Pack] = {
     "plain": lambda data: data,
-    "gz": lambda data: gzip.compress(data),
-    "two gz members": lambda data: gzip.compress(data[:9]) + gzip.compress(data[9:]),
+    "gz": lambda data: gzip.compress(data, mtime=0),
+    "two gz members": lambda data: gzip.compress(data[:9], mtime=0) + gzip.compress(data[9:], mtime=0),
     "zst": lambda data: zstandard.ZstdCompressor().compress(data),
     "two zst frames": lambda data: b"".join(
         zstandard.ZstdCompressor().compress(part) for part in (data[:9], data[9:])
@@ -157,7 +157,7 @@ def test_json_that_python_cannot_read_is_one_line(line: str, tmp_path: Path) -> 
         "\ufeffone\ntwo".encode("utf-16-be"),
         "\ufeffone\ntwo".encode("utf-16-le"),
         "one\r\ntwo\r\n".encode("utf-32"),
-        gzip.compress("\ufeffone\ntwo\n".encode("utf-16-le")),
+        gzip.compress("\ufeffone\ntwo\n".encode("utf-16-le"), mtime=0),
     ],
 )
 def test_a_byte_order_mark_is_no_text(content: bytes, tmp_path: Path) -> None:
