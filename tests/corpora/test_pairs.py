@@ -109,7 +109,7 @@ def test_other_columns_stay_beside_their_pairs(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("x\tscore\tsource\ttarget\n7\t.1\tone\teins\n8\t.2\ttwo\tzwei\n")
     pairs = read([tmp_path / "a.tsv"])
     pairs.write(tmp_path / "b.tsv", ("score", "flag"), [(1, (0.5, "copy")), (0, (None, ""))])
-    expected = "x\tsource\ttarget\tscore\tflag\n8\ttwo\tzwei\t0.500000\tcopy\n7\tone\teins\t\t\n"
+    expected = "x\tscore\tsource\ttarget\tflag\n8\t0.500000\ttwo\tzwei\tcopy\n7\t\tone\teins\t\n"
     assert (tmp_path / "b.tsv").read_text() == expected
     pairs.write(tmp_path / "b.jsonl.zst", ("score",), [(1, (1 / 3,))])
     ((_, line),) = read_json(tmp_path / "b.jsonl.zst")
@@ -139,7 +139,7 @@ def test_two_files_and_memories_are_pairs(tmp_path: Path) -> None:
     )
     (tmp_path / "a.po").write_text("".join(f'msgid "{a}"\nmsgstr "{b}"\n\n' for a, b in PAIRS))
     memory = read([tmp_path / "a.xlf"])
-    assert (memory.pairs, memory.languages, memory.memory) == (PAIRS, ("en", "de"), None)
+    assert (memory.pairs, memory.languages, memory.memory) == (PAIRS, ("en", "de"), tmp_path / "a.xlf")
     assert read([tmp_path / "a.xlf"], ("de", None)).pairs == [pair[::-1] for pair in PAIRS]
     assert read([tmp_path / "a.po"], ("en", "de")).pairs == PAIRS
     with pytest.raises(ConfigError, match=r"a\.po: name its languages with .*; it does not state both"):
@@ -423,7 +423,9 @@ def test_large_memories_are_cut_where_the_parts_of_the_file_end(tmp_path: Path) 
     ("name", "message"),
     [
         ("b.tmx", "TMX names its languages: give --source-language and --target-language"),
-        ("b.xliff", "pairs are written as .tsv, .jsonl or .tmx, not as .xliff"),
+        ("b.xliff", "a .xliff file is written only where one is read; write .tsv, .jsonl or .tmx"),
+        ("b.SDLXLIFF", "a .xliff file is written only where one is read"),
+        ("b.po", "a .po file is written only where one is read"),
         ("b.csv.gz", "not as .csv"),
         ("b.XLSX", "written as .tsv, .jsonl or .tmx, not as .xlsx"),
         ("b.json", "not as .json"),
@@ -483,6 +485,7 @@ def test_from_tsv_to_tmx_and_back(
     found = read([folder / "a.tmx"])
     assert found.languages == ("en", "zh")
     items = [(plain(source, target), (source, target)) for source, _, target in legal]
+    items = [(getattr(item, "pair", None) or item, as_read) for item, as_read in items]
     paired = [(item, as_read) for item, as_read in items if not isinstance(item, LeftOut)]
     assert found.pairs == [item for item, _ in paired]
     write(found, folder / "b.tsv", *range(len(found.pairs)))
@@ -636,6 +639,36 @@ def test_lines_of_json_come_back_as_they_were(tmp_path: Path) -> None:
         '[1, "ä"]',
         "true",
     ]
+
+
+def test_translations_by_language_are_read_again_as_they_were_written(tmp_path: Path) -> None:
+    line = {"id": 7, "translation": {"en": "one", "de": "eins"}}
+    (tmp_path / "a.jsonl").write_text(json.dumps(line) + "\n")
+    languages = ("en", "de")
+    pairs = read([tmp_path / "a.jsonl"], languages)
+    pairs.write(tmp_path / "b.jsonl", ("score",), [(0, (0.5,))])
+    again = read([tmp_path / "b.jsonl"], languages)
+    assert again.pairs == [("one", "eins")]
+    assert again.languages == languages
+    # One key that is also a code, as `id` is Indonesian's, makes no pair of languages.
+    (tmp_path / "c.jsonl").write_text('{"id": "a", "text": "b"}\n')
+    with pytest.raises(DataError, match="has the keys id, text, not source and target"):
+        read([tmp_path / "c.jsonl"])
+
+
+def test_a_score_of_another_variety_does_not_stay(tmp_path: Path) -> None:
+    def unit(tag: str, text: str) -> str:
+        score = '<prop type="score">0.9</prop>'
+        return f'<tu>{score}<tuv xml:lang="en"><seg>one</seg></tuv><tuv xml:lang="{tag}"><seg>{text}</seg></tuv></tu>'
+
+    memory = f'<tmx version="1.4"><header srclang="en"/><body>{unit("pt-BR", "um")}{unit("pt-PT", "dois")}</body></tmx>'
+    (tmp_path / "a.tmx").write_text(memory)
+    pairs = read([tmp_path / "a.tmx"], ("en", "pt-PT"))
+    pairs.write(tmp_path / "b.tmx", ("score", "flag"), [(0, (0.25, ""))], others="flag")
+    written = (tmp_path / "b.tmx").read_text()
+    assert "0.9" not in written
+    assert written.count('<prop type="score">') == 1
+    assert '<prop type="flag">other_languages</prop>' in written
 
 
 def test_opus_has_texts_by_language(tmp_path: Path) -> None:

@@ -110,7 +110,13 @@ def test_of_variants_the_plainest_counts_and_the_first_of_equal_ones(tmp_path: P
     twice = unit(en="a", zh="甲").replace("</tu>", '<tuv xml:lang="en"><seg>b</seg></tuv></tu>')
     path = write(tmp_path / "m.tmx", TMX, units + twice + unit(en="Ship", **{"zh-TW": "船"}))
     further = LeftOut("further_variant")
-    assert read(path, "en-zh") == [("Color", "颜色"), ("a", "甲"), further, ("Ship", "船")]
+    # A language alone was asked for, so its other varieties are counted.
+    assert read(path, "en-zh") == [
+        ("Color", "颜色"), further, further,
+        ("a", "甲"), further,
+        ("Ship", "船"),
+    ]  # fmt: skip
+    assert read(path, "en-zh_TW") == [("Color", "顏色"), further, LeftOut("other_languages"), ("Ship", "船")]
 
 
 def test_a_blank_variant_hides_no_other_and_further_ones_are_counted(tmp_path: Path) -> None:
@@ -359,7 +365,8 @@ def test_a_language_alone_takes_what_is_there_and_says_which(
     units = unit(**{"en": "a", "pt-PT": "b", "pt-BR": "c"}) + unit(**{"en": "d", "pt-BR": "e"})
     path = write(tmp_path / "m.tmx", TMX, units + unit(**{"en": "f", "pt-PT": "g", "pt-AO": "h"}))
     with caplog.at_level("INFO"):
-        assert sides(path, "en", "pt") == [("a", "b"), ("d", "e"), ("f", "g")]
+        further = LeftOut("further_variant")
+        assert sides(path, "en", "pt") == [("a", "b"), further, ("d", "e"), ("f", "g"), further]
     assert [record.getMessage() for record in caplog.records] == [
         f"{path}: pt is pt-PT (2) and pt-BR (1), not pt-AO"
     ]

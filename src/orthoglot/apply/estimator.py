@@ -388,6 +388,8 @@ def _dense(x: Any, name: str) -> Any:
         if x.layout is not torch.strided:
             raise TypeError(f"{name} is a sparse tensor, but dense data is required: give {name}.to_dense()")
         x = x.detach().to("cpu", torch.float32).numpy()
+    if not hasattr(x, "shape") and isinstance(x, Sequence) and any(isinstance(row, str) for row in x):
+        raise TypeError(f"{name} holds text; give the encoder's vectors of it, (N, D)")
     try:
         shape = x.shape if hasattr(x, "shape") else np.asarray(x).shape
     except ValueError as error:

@@ -169,6 +169,10 @@ def _given(
     Raises:
         ConfigError: see `Decomposer.export`.
     """
+    if not isinstance(encoder, SentenceTransformer | str | Path):
+        raise TypeError(
+            f"the encoder is {type(encoder).__name__}; give a SentenceTransformer, or the folder of the encoder"
+        )
     name = ""
     if isinstance(encoder, SentenceTransformer):
         if encoder.truncate_dim is not None:

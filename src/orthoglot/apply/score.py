@@ -132,7 +132,8 @@ def score(
             meanings = unit(source.meaning), unit(target.meaning)
             runs |= {start + rows[row]: name for row, name in flags_of_vectors(*meanings).items()}
             for row in rows:
-                flags[row] = flags[row] or runs.get(start + row, "")
+                if not flags[row] or flags[row].endswith(GUESS):
+                    flags[row] = runs.get(start + row, flags[row])
             cosines = np.einsum("nd,nd->n", *meanings).clip(-1, 1)
             if words and far is None:
                 # Copies and repeated pairs would make every other word look far.

@@ -139,7 +139,9 @@ class Pairs(NamedTuple):
         if self.memory and form == self.form:
             kept: dict[int, Mapping[str, Cell]] = {}
             if others:
-                kept |= {unit: {others: reason} for unit, reason in self.left_out.items()}
+                # What an earlier run added to such a unit is of another pair.
+                earlier: dict[str, Cell] = dict.fromkeys((*added, *without))
+                kept |= {unit: {**earlier, others: reason} for unit, reason in self.left_out.items()}
             removed = dict.fromkeys(without)
             kept |= {
                 self.units[number]: removed | dict(zip(added, cells, strict=True)) for number, cells in chosen
@@ -263,12 +265,14 @@ def _units(source: Source, languages: Languages) -> Iterator[Unit]:
     first, second = (tag or "" for tag in languages)
     units = getattr(load(kinds, source.kind), "units", None)
     if units:
-        for unit in units(source, first, second):
+        bad, total = [], 0
+        for total, unit in enumerate(units(source, first, second), 1):
             if isinstance(unit.item, SentencePair) and any(NUL in side for side in unit.item):
-                unit = unit._replace(
-                    item=bad_row(unit.number + 1, "has a NUL character", "\t".join(unit.item))
-                )
+                left_out = bad_row(unit.number + 1, "has a NUL character", "\t".join(unit.item))
+                bad.append(left_out.row)
+                unit = unit._replace(item=left_out)
             yield unit
+        check_few(source.name, [row for row in bad if row], len(bad), total)
         return
     for number, item in enumerate(read_source(source, first, second, nul=False)):
         yield Unit(number, item, item if isinstance(item, SentencePair) else SentencePair("", ""))

@@ -49,6 +49,11 @@ class Varieties:
                 taken[tag] += 1
         return chosen
 
+    def further(self, tags: Sequence[str], chosen: tuple[str, str]) -> int:
+        """How many tags of a unit stand for a language that was asked for alone, and were not taken."""
+        alone = [one for one in self.languages if (tag := tag_of(one)) is not None and tag.is_language]
+        return len({tag for one in alone for tag in locales(one, tags, any_script=True)} - {*chosen})
+
     def _choose(self, tags: Sequence[str]) -> tuple[str, str] | None:
         first, second = (
             [tag for tag in locales(language, tags, any_script=True) if allowed is None or tag in allowed]

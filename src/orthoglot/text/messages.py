@@ -101,7 +101,9 @@ def plain(source: str, target: str) -> Item:
     if filled[0][1] != filled[1][1] or any(NESTED.search(text) for text, _ in filled):
         return markup or LeftOut("placeholders")
     pair = _without_access_keys(*(html.unescape(text) for text, _ in filled))
-    return markup._replace(pair=pair) if markup else pair
+    if markup:
+        return markup._replace(pair=pair) if pair.source.strip() and pair.target.strip() else markup
+    return pair
 
 
 def placeholder(text: str) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.languages import locales
+from orthoglot.languages import is_locale, locales
 from orthoglot.text.bitext import (
     LINES,
     MARK,
@@ -313,7 +313,8 @@ def _json_table(
     names = [*first.values]
     stated: Languages = (None, None)
     if not columns and not {*SIDES} <= {*names}:
-        stated = _sides_of(path, first.codes, names, languages)
+        codes = first.codes or [name for name in names if is_locale(name)]
+        stated = _sides_of(path, codes if len(codes) > 1 else [], names, languages)
         columns = [str(code) for code in stated]
     places = places_of(path, names, columns or SIDES)
 

@@ -51,7 +51,7 @@ def units(source: Source, first: str, second: str) -> Iterator[Unit]:
         sides, further = zip(*(_first(segments[tag]) for tag in chosen), strict=True)
         written = SentencePair(*map(text, sides))
         yield Unit(number, plain(*(text(side, codes=True) for side in sides)), written)
-        for _ in range(sum(further)):
+        for _ in range(sum(further) + varieties.further([*segments], chosen)):
             yield Unit(number, LeftOut("further_variant"), written)
     if not paired:
         raise DataError(
