@@ -151,4 +151,4 @@ def test_wrong_options_are_refused(tmp_path: Path) -> None:
 def test_a_name_breaks_no_table() -> None:
     estimate = Estimate(50.0, 40.0, 60.0)
     row = Row("a|b", "model", "P@1 both", estimate, None, 10)
-    assert table([row]).splitlines()[2].startswith("| a\\|b | P@1 both |")
+    assert table([row]).splitlines()[2].startswith("| a\\|b | P@1 source <-> target | model |")

@@ -97,7 +97,7 @@ def test_what_is_no_list_of_strings_is_a_type_error_everywhere(
             with pytest.raises(TypeError, match=f"^{name}.*{message}"):
                 function(**sides, model=model)
     with pytest.raises(TypeError, match=r"^pairs"):
-        calibrate(model, given)
+        calibrate(model, given, share=0.5)
 
 
 def test_one_string_is_a_sentence_for_encode_and_refused_where_lists_are_compared(

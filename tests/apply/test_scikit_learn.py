@@ -302,8 +302,11 @@ def test_a_pipeline_takes_the_languages_by_the_name_of_its_step() -> None:
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(pipe)).transform(A), pipe.transform(A))
 
 
-def of_the_ready_encoder(n: int, seed: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """Vectors that lie as those of the ready model's encoder do, by its stored mean and covariances."""
+def of_the_ready_encoder(n: int, seed: int = 2, noise: float = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Vectors that lie as those of the ready model's encoder do, by its stored mean and covariances.
+
+    `noise` times as far apart are translations.
+    """
     scatter = ready.load().prior.scatter
     generator = np.random.default_rng(seed)
 
@@ -312,11 +315,11 @@ def of_the_ready_encoder(n: int, seed: int = 2) -> tuple[np.ndarray, np.ndarray]
         return generator.normal(size=(n, len(sizes))) * np.sqrt(np.maximum(sizes, 0)) @ axes.T
 
     meaning = scatter.mean + drawn(scatter.between)
-    return tuple((meaning + drawn(scatter.within)).astype(np.float32) for _ in range(2))  # type: ignore[return-value]
+    return tuple((meaning + noise * drawn(scatter.within)).astype(np.float32) for _ in range(2))  # type: ignore[return-value]
 
 
 def test_the_ready_model_is_a_start_for_its_own_encoder() -> None:
-    a, b = of_the_ready_encoder(300)
+    a, b = of_the_ready_encoder(300, noise=2)
     x, y = of_the_ready_encoder(40, seed=3)
     found = orthoglot.Decomposer(prior="ready").fit(x, y, "en", "gn")
     details = found.decomposer_.details

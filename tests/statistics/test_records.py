@@ -172,7 +172,7 @@ def test_no_command_shows_a_result_that_is_not_as_its_job_wrote_it(
     (results / name).write_bytes(content)
     done = CliRunner().invoke(app, words)
     assert isinstance(done.exception, DataError), done.output
-    assert f"{name}: is damaged; run snakemake again" in str(done.exception)
+    assert f"{name}: is damaged; make {results} again" in str(done.exception)
     assert not done.stdout
     assert not (tmp_path / "out").exists()
 

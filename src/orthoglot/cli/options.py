@@ -264,7 +264,7 @@ def vectors_folder(chosen: Path | None, output: Path, *, shared: bool = False) -
         )
     if not there:
         check_place(folder)
-    elif not os.access(folder, os.W_OK | os.X_OK):
+    elif _is_read_only(folder):
         shared = True
     advice = "" if chosen is None else "; to start at once, give another --checkpoint"
     try:
@@ -283,6 +283,15 @@ def vectors_folder(chosen: Path | None, output: Path, *, shared: bool = False) -
         if chosen is None or not there:
             with suppress(OSError):  # it holds something
                 folder.rmdir()
+
+
+def _is_read_only(folder: Path) -> bool:
+    """Whether a folder may only be read; one that another process removes or makes meanwhile counts as none."""
+    try:
+        before = folder.stat()
+        return not os.access(folder, os.W_OK | os.X_OK) and os.path.samestat(before, folder.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _content(folder: Path) -> list[Path]:
