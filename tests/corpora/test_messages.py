@@ -92,7 +92,7 @@ def test_sides_that_differ_are_left_out_with_the_reason(source: str, target: str
     assert isinstance(item, LeftOut)
     # Where tags alone differ, it holds the sentences, which may translate each other.
     pair = SentencePair("Save", "Speichern") if reason == "markup" else None
-    assert item == LeftOut(reason, pair)
+    assert item == LeftOut(reason, pair=pair)
 
 
 @pytest.mark.parametrize(

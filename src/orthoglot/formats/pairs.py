@@ -266,7 +266,8 @@ def _units(source: Source, languages: Languages) -> Iterator[Unit]:
     units = getattr(load(kinds, source.kind), "units", None)
     if units:
         bad, total = [], 0
-        for total, unit in enumerate(units(source, first, second), 1):
+        for unit in units(source, first, second):
+            total += 1
             if isinstance(unit.item, SentencePair) and any(NUL in side for side in unit.item):
                 left_out = bad_row(unit.number + 1, "has a NUL character", "\t".join(unit.item))
                 bad.append(left_out.row)
