@@ -73,26 +73,28 @@ def test_access_keys_go_where_both_sides_have_one(
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "reason"),
+    ("source", "target", "reason", "pair"),
     [
-        ("Save", " \n", "untranslated"),
-        ("%s files", "Dateien", "placeholders"),
-        ("Dateien", "%s files", "placeholders"),
-        ("%(name)s", "%(Name)s", "placeholders"),
-        ("%s and %s", "%s und", "placeholders"),
-        ("{n, plural, one {# file} other {# files}}", "{n, plural, other {# Dateien}}", "placeholders"),
-        ("<b>Save</b>", "Speichern", "markup"),
-        ("Save", "<i>Speichern</i>", "markup"),
-        ("<0>Save</0> <em>it</em>", "<0>Speichern</0>", "markup"),
-        ("<user>Ann</user>", "Anna", "markup"),
+        ("Save", " \n", "untranslated", None),
+        ("%s files", "Dateien", "placeholders", None),
+        ("Dateien", "%s files", "placeholders", None),
+        ("%(name)s", "%(Name)s", "placeholders", None),
+        ("%s and %s", "%s und", "placeholders", None),
+        ("{n, plural, one {# file} other {# files}}", "{n, plural, other {# Dateien}}", "placeholders", None),
+        ("<b>Save</b>", "Speichern", "markup", ("Save", "Speichern")),
+        ("Save", "<i>Speichern</i>", "markup", ("Save", "Speichern")),
+        ("<0>Save</0> <em>it</em>", "<0>Speichern</0>", "markup", ("<0>Save</0> it", "<0>Speichern</0>")),
+        ("<user>Ann</user>", "Anna", "markup", ("Ann", "Anna")),
+        ("<b></b>", "Fett", "markup", None),
     ],
 )
-def test_sides_that_differ_are_left_out_with_the_reason(source: str, target: str, reason: str) -> None:
+def test_sides_that_differ_are_left_out_with_the_reason(
+    source: str, target: str, reason: str, pair: tuple[str, str] | None
+) -> None:
     item = plain(source, target)
     assert isinstance(item, LeftOut)
     # Where tags alone differ, it holds the sentences, which may translate each other.
-    pair = SentencePair("Save", "Speichern") if reason == "markup" else None
-    assert item == LeftOut(reason, pair=pair)
+    assert item == LeftOut(reason, pair=pair and SentencePair(*pair))
 
 
 @pytest.mark.parametrize(

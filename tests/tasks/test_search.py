@@ -84,7 +84,8 @@ def test_equal_vectors_are_one_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     y[:] = y[0]
     with pytest.warns(ConvergenceWarning, match="distinct clusters"):
         found = cells.nearest_in_cells(x[:40], y, 3)
-    assert (found == [0, 1, 2]).all()
+    # Which three of the equal ones depends on the processor.
+    assert all(len({*row}) == 3 and {*row} <= {*range(len(y))} for row in found.tolist())
 
 
 def test_of_few_sentences_all_cells_are_looked_up() -> None:
