@@ -262,7 +262,7 @@ VERBS = {
     "encode": "encode {input} --model {model} -o {output}",
     "explore": "explore {input} --model {model} -o {output}",
     "mine": "mine {input} {text} --model {model} -o {output}",
-    "calibrate": "calibrate {input} --model {model} -o {output}",
+    "calibrate": "calibrate {input} --share 0.5 --model {model} -o {output}",
     "score": "score {input} --model {model} -o {output}",
     "filter": "filter {input} --model {model} --threshold 0.5 -o {output}",
     "evaluate": "evaluate {model} --benchmark {input} -o {output}",
@@ -313,7 +313,7 @@ EARLY = {
     "encode here.en --model damaged -o new.npy --binary --dtype int8": (
         "binary vectors have one bit a dimension: give no dtype int8"
     ),
-    "calibrate here.en --model damaged --precision 95 -o new": "precision 95.0: write a number between 0 and 1",
+    "calibrate here.en --model damaged --share 0.5 --precision 95 -o new": "precision 95.0: write a number between 0 and 1",
 }
 
 
@@ -328,7 +328,7 @@ EARLY |= dict.fromkeys(
         "align {place} {place} --model model -o new",
         "score absent.tsv --model model",
         "filter absent.tsv --model model --threshold 0.5 -o new",
-        "calibrate absent.tsv --model model -o new",
+        "calibrate absent.tsv --share 0.5 --model model -o new",
         "unbias absent.npy --model model -o new.npy",
     ),
     "model: no such folder; " + NO_MODEL,

@@ -8,8 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from orthoglot.errors import DataError
+
 # Bins of equal numbers of margins, and what is added to the count of each.
 BINS, ADDED = 11, 0.5
+# Nats by which the likelihood of some share has to exceed that of another one.
+LEAST_GAIN = 2.0
 
 
 class Margins(NamedTuple):
@@ -38,10 +42,17 @@ def translated_share(margins: Margins) -> float:
     of f1 and f0 counts half a sentence more. The estimate assumes that sentences of the text are as easy to tell from
     their neighbours as the known ones.
 
+    Raises:
+        DataError: no margin is finite, or the likelihood is flat: it varies by less than two nats.
+
     Source: a mixture with known components, as in Saerens, Latinne and Decaestecker, "Adjusting the outputs of a
     classifier to new a priori probabilities", 2002. Errors on real text are in docs/results/mining.md.
     """
     every = np.concatenate(margins)
+    if not np.isfinite(every).any():
+        raise DataError(
+            "no sentence is in a pair, so the share of translations cannot be estimated: give --share"
+        )
     edges = np.quantile(every[np.isfinite(every)], np.linspace(0, 1, BINS + 1)[1:-1])
 
     def counts(values: np.ndarray) -> np.ndarray:
@@ -55,6 +66,9 @@ def translated_share(margins: Margins) -> float:
     def loss(share: float) -> float:
         return -float(observed @ np.log(share * with_translation + (1 - share) * without))
 
+    tried = [loss(share) for share in (0, 0.25, 0.5, 0.75, 1)]
+    if max(tried) - min(tried) < LEAST_GAIN:
+        raise DataError("the margins do not tell how many sentences have a translation: give --share")
     return float(minimize_scalar(loss, bounds=(0, 1), method="bounded").x)
 
 

@@ -6,6 +6,7 @@ import logging
 import math
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -214,8 +215,11 @@ def check_outputs(*outputs: Path | None) -> None:
     """Refuse files that cannot be written, before the work; "-" is standard output.
 
     Raises:
-        ConfigError: a folder is there, or the place is no folder or may not be written to.
+        ConfigError: a folder is there, the place is no folder or may not be written to, or two are one file.
     """
+    places = [output.absolute() for output in outputs if output is not None and output != STANDARD]
+    if twice := [place for place, count in Counter(places).items() if count > 1]:
+        raise ConfigError(f"{twice[0]} is named for two outputs; name another file")
     for output in outputs:
         if output is None or output == STANDARD:
             continue

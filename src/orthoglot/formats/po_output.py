@@ -44,7 +44,7 @@ def units_kept(
     Raises:
         DataError: the file is missing or broken.
     """
-    header, messages = _messages(path)
+    header, messages, encoding = _messages(path)
     wanted = {*needed}
     yield b"".join(header)
     for message in messages:
@@ -56,14 +56,15 @@ def units_kept(
                 for number, place in zip(numbers, message.places, strict=True)
                 if kept.get(number)
             }
-            yield b"".join(_noted(message.lines, cells))
+            yield b"".join(_noted(message.lines, cells, encoding))
 
 
 def stored(path: Path) -> dict[int, dict[str, str]]:
     """{number of a text: {name: value}} of the notes in a .po file."""
     found = {}
-    for message in _messages(path)[1]:
-        cells = cells_of(_note(line) for line in message.lines if line.startswith(START))
+    _, messages, encoding = _messages(path)
+    for message in messages:
+        cells = cells_of(_note(line, encoding) for line in message.lines if line.startswith(START))
         for number, place in enumerate(message.places, message.first):
             # A note by hand need not say which form is meant.
             if about := cells.get("", {}) | cells.get(place, {}):
@@ -71,8 +72,8 @@ def stored(path: Path) -> dict[int, dict[str, str]]:
     return found
 
 
-def _messages(path: Path) -> tuple[list[bytes], list[Message]]:
-    """The lines before the first message, and all messages, obsolete ones among them."""
+def _messages(path: Path) -> tuple[list[bytes], list[Message], str]:
+    """The lines before the first message, all messages, obsolete ones among them, and the encoding."""
     catalogue = opened(path)
     lines = path.read_bytes().splitlines(keepends=True)
     starts = [entry.linenum - 1 for entry in catalogue]
@@ -81,7 +82,7 @@ def _messages(path: Path) -> tuple[list[bytes], list[Message]]:
         places = _places(entry)
         messages.append(Message(number, places, lines[start:end]))
         number += len(places)
-    return lines[: starts[0] if starts else len(lines)], messages
+    return lines[: starts[0] if starts else len(lines)], messages, catalogue.encoding
 
 
 def _places(entry: Any) -> list[str]:
@@ -91,8 +92,11 @@ def _places(entry: Any) -> list[str]:
     return [f"msgstr[{form}]" for form in sorted(entry.msgstr_plural)]
 
 
-def _noted(lines: list[bytes], cells: Mapping[str, Mapping[str, Cell]]) -> list[bytes]:
-    """The lines of a message with further notes, after the other comments of its translator."""
+def _noted(lines: list[bytes], cells: Mapping[str, Mapping[str, Cell]], encoding: str) -> list[bytes]:
+    """The lines of a message with further notes, after the other comments of its translator.
+
+    What the encoding of the file lacks is written as an escape.
+    """
     if not cells:
         return lines
     replaced = {(place, name) for place, named in cells.items() for name in named}
@@ -100,15 +104,19 @@ def _noted(lines: list[bytes], cells: Mapping[str, Mapping[str, Cell]]) -> list[
     def stays(line: bytes) -> bool:
         if not line.startswith(START):
             return True
-        about = cells_of([_note(line)])
+        about = cells_of([_note(line, encoding)])
         return not {(place, name) for place, named in about.items() for name in named} & replaced
 
     rest = [line for line in lines if stays(line)]
     end = b"\r\n" if lines[0].endswith(b"\r\n") else b"\n"
     notes = [note for place, named in cells.items() for note in notes_of(named, place)]
     at = next((n for n, line in enumerate(rest) if line.strip() != b"#" and not line.startswith(b"# ")), 0)
-    return [*rest[:at], *(START + note.encode() + end for note in notes), *rest[at:]]
+    return [
+        *rest[:at],
+        *(START + note.encode(encoding, "backslashreplace") + end for note in notes),
+        *rest[at:],
+    ]
 
 
-def _note(line: bytes) -> str:
-    return line.removeprefix(START).decode("utf-8", "replace")
+def _note(line: bytes, encoding: str) -> str:
+    return line.removeprefix(START).decode(encoding, "replace")

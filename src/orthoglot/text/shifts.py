@@ -111,7 +111,8 @@ def find_runs_of_vectors(source: np.ndarray, target: np.ndarray) -> list[Run]:
         here, there = _rows(len(source), offset)
         scores[offset] = np.full(len(source), np.nan)
         scores[offset][here] = np.einsum("nd,nd->n", source[here], target[there])
-    return _runs(_states(_log_factors(scores), 0))
+    factors = _log_factors(scores)
+    return _runs(_states(factors, 0), factors)
 
 
 def parallel(pairs: Sequence[tuple[str, str]], *, realign: bool = False) -> list[SentencePair]:
@@ -176,7 +177,7 @@ def without_runs(items: Iterator[Item], runs: list[Run], *, realign: bool = Fals
         factors = _log_factors(_shared([one.source for one in pairs], [one.target for one in pairs]))
         states = _states(factors, state)
         replaced: dict[int, Item] = {}
-        for run in _runs(states):
+        for run in _runs(states, factors):
             rows = [row for row in range(run.start, run.stop) if given <= places[row] < ready]
             if not rows:
                 continue
@@ -282,7 +283,7 @@ def _log_factors(scores: Mapping[int, np.ndarray]) -> np.ndarray:
 def _states(factors: np.ndarray, state: int) -> np.ndarray:
     """The likeliest state of each line (N,): 0 for parallel, or 1 plus a column of `factors` (N, 7).
 
-    Each run costs the logarithm of b. Lines that say nothing belong to the run that they touch.
+    Each run costs the logarithm of b. Lines that say nothing belong to the run that they touch, see `_runs`.
 
     Args:
         factors: as of `_log_factors`.
@@ -315,12 +316,19 @@ def _states(factors: np.ndarray, state: int) -> np.ndarray:
     return states
 
 
-def _runs(states: np.ndarray) -> list[Run]:
-    """The runs of lines of one state other than 0."""
+def _runs(states: np.ndarray, factors: np.ndarray) -> list[Run]:
+    """The runs of lines of one state other than 0.
+
+    A run goes beyond the first and last line that speak for it by as many lines as are silent within it at most, so
+    that text that says nothing stays.
+    """
     runs, start = [], 0
     for state, lines in groupby(states.tolist()):
         stop = start + len(list(lines))
-        if state:
-            runs.append(Run(start, stop, OFFSETS[state - 1] if state <= len(OFFSETS) else None))
+        clear = start + np.flatnonzero(factors[start:stop, state - 1] > 0) if state else []
+        if len(clear):
+            silent = int(np.diff(clear).max(initial=1)) - 1
+            ends = max(start, int(clear[0]) - silent), min(stop, int(clear[-1]) + 1 + silent)
+            runs.append(Run(*ends, OFFSETS[state - 1] if state <= len(OFFSETS) else None))
         start = stop
     return runs

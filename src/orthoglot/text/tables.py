@@ -328,6 +328,8 @@ def _json_table(
 
 def _objects(lines: Iterator[str]) -> Iterator[_Object | BadRow]:
     for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
         fault = fault_of(line)
         value: Any = None
         try:
@@ -344,6 +346,9 @@ def _objects(lines: Iterator[str]) -> Iterator[_Object | BadRow]:
         codes = [*texts] if isinstance(texts, dict) else []
         if codes:
             del value[TRANSLATION]
+            if twice := value.keys() & texts.keys():
+                yield BadRow(number, f"has the key {min(twice)} twice", line)
+                continue
             value |= texts
         values = {key: _cell_of(cell) for key, cell in value.items()}
         if fault := fault_of("".join(chain(values, values.values()))):
@@ -394,4 +399,6 @@ def _sides_of(
             f"{path}: name two of its languages with --source-language and --target-language; it has {', '.join(codes)}"
         )
     source, target = (rest.pop(0) if code is None else code for code in sides)
+    if source == target:
+        raise ConfigError(f"{path}: both sides are {source}; it has {', '.join(codes)}")
     return source, target
