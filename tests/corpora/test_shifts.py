@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -66,7 +67,8 @@ def test_false_alarms_of_text_that_says_least_are_bounded(monkeypatch):
     for _ in range(200):
         signs = draw.choice([-1.0, 0.0, 1.0], size=(500, len(shifts.OFFSETS)))
         scores = {0: np.zeros(500)} | dict(zip(shifts.OFFSETS, signs.T, strict=True))
-        alarms += bool(shifts._runs(shifts._states(shifts._log_factors(scores), 0)))
+        factors = shifts._log_factors(scores)
+            alarms += bool(shifts._runs(shifts._states(factors, 0), factors))
     assert alarms <= 200 * 0.1
 
 
@@ -275,3 +277,19 @@ def test_the_page_has_every_run_of_the_record():
         f"all that have addresses or packages, {NUMBERS[len({row['pair'] for row in runs})]} have such runs"
         in section
     )
+
+
+def test_text_that_says_nothing_stays_after_a_run() -> None:
+    source = [f"There are {number} of them." for number in range(1000, 1080)]
+    target = [f"Es sind {number}." for number in range(1001, 1081)]
+    silent = (["yes"] * 500, ["ja"] * 500)
+    found = find_runs(source + silent[0], target + silent[1])
+    assert [(run.offset, run.start) for run in found] == [(-1, 0)]
+    assert found[0].stop <= 81
+    # In the next window the run goes on at first, and no line speaks for it.
+    many = [SentencePair("yes", "ja")] * (shifts.WINDOW + 4000)
+    runs: list[Run] = []
+    items = list(
+        without_runs(chain(map(SentencePair, source, target), many), runs, realign=True)
+    )
+    assert sum(isinstance(item, LeftOut) for item in items) <= 3

@@ -327,8 +327,10 @@ def _runs(states: np.ndarray, factors: np.ndarray) -> list[Run]:
         stop = start + len(list(lines))
         clear = start + np.flatnonzero(factors[start:stop, state - 1] > 0) if state else []
         if len(clear):
-            silent = int(np.diff(clear).max(initial=1)) - 1
-            ends = max(start, int(clear[0]) - silent), min(stop, int(clear[-1]) + 1 + silent)
-            runs.append(Run(*ends, OFFSETS[state - 1] if state <= len(OFFSETS) else None))
+            offset = OFFSETS[state - 1] if state <= len(OFFSETS) else None
+            # At the ends of a text, as many lines as the offset have no counterpart that could speak.
+            more = max(int(np.diff(clear).max(initial=1)) - 1, abs(offset or 0))
+            ends = max(start, int(clear[0]) - more), min(stop, int(clear[-1]) + 1 + more)
+            runs.append(Run(*ends, offset))
         start = stop
     return runs
