@@ -313,7 +313,9 @@ EARLY = {
     "encode here.en --model damaged -o new.npy --binary --dtype int8": (
         "binary vectors have one bit a dimension: give no dtype int8"
     ),
-    "calibrate here.en --model damaged --share 0.5 --precision 95 -o new": "precision 95.0: write a number between 0 and 1",
+    "calibrate here.en --model damaged --share 0.5 --precision 95 -o new": (
+        "precision 95.0: write a number between 0 and 1"
+    ),
 }
 
 

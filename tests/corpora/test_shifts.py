@@ -68,7 +68,7 @@ def test_false_alarms_of_text_that_says_least_are_bounded(monkeypatch):
         signs = draw.choice([-1.0, 0.0, 1.0], size=(500, len(shifts.OFFSETS)))
         scores = {0: np.zeros(500)} | dict(zip(shifts.OFFSETS, signs.T, strict=True))
         factors = shifts._log_factors(scores)
-            alarms += bool(shifts._runs(shifts._states(factors, 0), factors))
+        alarms += bool(shifts._runs(shifts._states(factors, 0), factors))
     assert alarms <= 200 * 0.1
 
 
@@ -289,7 +289,5 @@ def test_text_that_says_nothing_stays_after_a_run() -> None:
     # In the next window the run goes on at first, and no line speaks for it.
     many = [SentencePair("yes", "ja")] * (shifts.WINDOW + 4000)
     runs: list[Run] = []
-    items = list(
-        without_runs(chain(map(SentencePair, source, target), many), runs, realign=True)
-    )
+    items = list(without_runs(chain(map(SentencePair, source, target), many), runs, realign=True))
     assert sum(isinstance(item, LeftOut) for item in items) <= 3
