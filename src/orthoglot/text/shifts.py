@@ -325,8 +325,8 @@ def _runs(states: np.ndarray, factors: np.ndarray) -> list[Run]:
     runs, start = [], 0
     for state, lines in groupby(states.tolist()):
         stop = start + len(list(lines))
-        clear = start + np.flatnonzero(factors[start:stop, state - 1] > 0) if state else []
-        if len(clear):
+        clear = start + np.flatnonzero(factors[start:stop, state - 1] > 0)
+        if state and len(clear):
             offset = OFFSETS[state - 1] if state <= len(OFFSETS) else None
             # At the ends of a text, as many lines as the offset have no counterpart that could speak.
             more = max(int(np.diff(clear).max(initial=1)) - 1, abs(offset or 0))
