@@ -242,6 +242,10 @@ def test_numbers_and_lengths_that_disagree_are_said_and_dropped_on_demand(tmp_pa
     }
     done = run("filter", *given, "--drop-numbers", "--drop-lengths")
     assert "20 pairs: 17 kept, 1 lengths, 2 numbers" in done.stderr
+    # A preview promises what the run keeps.
+    assert "20 pairs: 20 without a flag" in run("filter", table, "--dry-run").stdout
+    preview = run("filter", table, "--dry-run", "--drop-numbers", "--drop-lengths").stdout
+    assert "20 pairs: 17 without a flag" in preview
     assert "differ" not in done.stderr
     assert [line.split("\t")[-1] for line in rejected.read_text().splitlines()] == [
         "reason", "numbers", "numbers", "lengths",

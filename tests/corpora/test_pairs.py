@@ -746,6 +746,12 @@ def test_a_bad_row_is_counted_written_and_left_out(
     assert (tmp_path / "again").read_bytes().split(b"\t")[:2] == [os.fsencode(path), line]
 
 
+def test_bad_rows_of_standard_input_need_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.de").write_text("eins\n")
+    with pytest.raises(ConfigError, match="standard input only once: save it to a file first"):
+        read([Path("-"), tmp_path / "a.de"], bad=tmp_path / "bad")
+
+
 def test_many_bad_rows_stop_with_the_first_three(tmp_path: Path) -> None:
     path, rest = tmp_path / "a.tsv", tmp_path / "rest"
     rows = ["one\teins\n"] * 495

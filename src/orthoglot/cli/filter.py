@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -134,8 +134,17 @@ def filter(
             return scored_before(some, " ".join(map(str, paths)))
         return list(scores(some, model, device, threads, precision, identify))
 
+    from orthoglot.apply.checks import LENGTHS, NUMBERS, disagreements
+
+    doubts = disagreements(pairs.pairs)
+    # Of a pair with both, the numbers count.
+    doubted = {
+        int(number): name
+        for name, wanted in ((LENGTHS, drop_lengths), (NUMBERS, drop_numbers))
+        for number in (np.flatnonzero(doubts[name]) if wanted else ())
+    }
     if dry_run:
-        _preview(pairs, scored_by(pairs, files), drop_guesses)
+        _preview(pairs, scored_by(pairs, files), drop_guesses, doubted)
         return
     if good:
         source, target = pairs.languages
@@ -155,12 +164,8 @@ def filter(
         or ("" if scored.score is not None and scored.score >= threshold else "low_score")
         for scored in every
     ]
-    from orthoglot.apply.checks import LENGTHS, NUMBERS, disagreements
-
-    doubts = disagreements(pairs.pairs)
-    for name, wanted in ((NUMBERS, drop_numbers), (LENGTHS, drop_lengths)):
-        for number in np.flatnonzero(doubts[name]) if wanted else ():
-            reasons[number] = reasons[number] or name
+    for number, name in doubted.items():
+        reasons[number] = reasons[number] or name
     if near_duplicates:
         _mark_near_duplicates(pairs, every, near_duplicates, reasons)
     if rejected is not None:
@@ -222,15 +227,15 @@ def _mark_near_duplicates(
         reasons[number] = "near_duplicate"
 
 
-def _preview(pairs: Pairs, every: Sequence[Scored], guesses: bool) -> None:
-    """Print what ten thresholds would keep, and the best pair that each drops."""
+def _preview(pairs: Pairs, every: Sequence[Scored], guesses: bool, doubted: Container[int]) -> None:
+    """Print what ten thresholds would keep of the pairs that are not `doubted`, and the best pair that each drops."""
     from orthoglot.apply.scored import levels
 
     flags = [_dropped(scored, guesses) for scored in every]
     known = {
         number: scored.score
         for number, (scored, flag) in enumerate(zip(every, flags, strict=True))
-        if scored.score is not None and not flag
+        if scored.score is not None and not flag and number not in doubted
     }
     rows = [("threshold", "keeps", "goes, with its score", "", "")]
     for level in levels(known):

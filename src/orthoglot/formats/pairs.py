@@ -235,6 +235,8 @@ def read(
     pairs, rows, units, left_out = [], [], [], {}
     counts: Counter[str] = Counter()
     different = 0
+    if bad and Path("-") in files:
+        raise ConfigError("--bad reads the text twice, and standard input only once: save it to a file first")
     if bad:
         write_bad_rows(bad, [(source, languages[0] or "", languages[1] or "")], nul=False)
     for number, item, written in _units(source, languages):
