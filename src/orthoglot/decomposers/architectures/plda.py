@@ -59,11 +59,11 @@ class Scatter:
         """Of moments of unit vectors, with products.
 
         Raises:
-            DataError: fewer than two translations, or vectors of one number.
+            DataError: no translation, or vectors of one number.
         """
         count, dim = sum(pairs.counts.values()), len(moments.sums[0])
-        if count < 2 or dim < 2:
-            said = f"{count} sample(s) of translations" if count < 2 else f"vectors of {dim} feature(s)"
+        if not count or dim < 2:
+            said = f"vectors of {dim} feature(s)" if count else "0 sample(s) of translations"
             raise DataError(f"{said}: PLDA needs 2 or more")
         means, share = moments.means(), moments.counts / moments.counts.sum()
         squares = np.tensordot(share, moments.squares(), axes=1)
@@ -175,9 +175,11 @@ def fit(
         shrinkage: as of `maps`.
         prior: what was learnt from other translations.
     Raises:
-        DataError: as of `maps` and of `Scatter.of`.
+        DataError: as of `maps` and of `Scatter.of`; one translation without a prior.
     """
     scatter = Scatter.of(moments, pairs)
+    if prior is None and sum(pairs.counts.values()) < 2:
+        raise DataError("1 sample(s) of translations: PLDA needs 2 or more")
     return maps(scatter if prior is None else scatter.mixed(prior.scatter), shrinkage)
 
 
