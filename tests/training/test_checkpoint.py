@@ -61,6 +61,15 @@ def test_damaged_absent_and_foreign_files_are_refused(tmp_path: Path) -> None:
             load(tmp_path / name)
 
 
+def test_an_end_that_names_two_disks_is_damage(tmp_path: Path) -> None:
+    save(tmp_path / "state", {"x": torch.ones(3)})
+    content = bytearray((tmp_path / "state").read_bytes())
+    content[content.index(b"PK\x06\x07") + 16] = 2
+    (tmp_path / "state").write_bytes(content)
+    with pytest.raises(DataError, match="remove it to begin anew"):
+        load(tmp_path / "state")
+
+
 def test_a_flipped_bit_gives_no_other_state(tmp_path: Path) -> None:
     weights = torch.arange(2000.0)
     save(tmp_path / "sound", {"x": weights})

@@ -20,6 +20,7 @@ from typing import IO, Any
 from isal import igzip, isal_zlib
 
 from orthoglot.atomic import replacing
+from orthoglot.checksums import is_archive
 from orthoglot.errors import DataError
 from orthoglot.text.bitext import CHUNK_BYTES
 
@@ -105,7 +106,7 @@ def extract(path: Path, member: str, target: Path) -> None:
     Raises:
         DataError: no such archive, no such file in it, damage, or more members or bytes than a corpus has.
     """
-    if zipfile.is_zipfile(path):
+    if is_archive(path):
         with opened(path) as archive:
             if member not in archive.namelist():
                 raise DataError(f"{path} has no file {member}")

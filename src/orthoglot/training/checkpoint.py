@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import torch
 from torch import Tensor
 
 from orthoglot.atomic import replacing
-from orthoglot.checksums import is_damaged
+from orthoglot.checksums import is_archive, is_damaged
 from orthoglot.errors import DataError
 
 
@@ -28,7 +27,7 @@ def load(path: Path) -> dict[str, Any]:
     Raises:
         DataError: the file is absent, truncated, damaged or not a checkpoint.
     """
-    if not zipfile.is_zipfile(path):
+    if not is_archive(path):
         raise DataError(f"checkpoint {path}: absent, truncated or not a checkpoint; remove it to begin anew")
     if is_damaged(path):
         raise DataError(f"checkpoint {path}: damaged, a checksum in it does not fit; remove it to begin anew")
