@@ -43,10 +43,21 @@ def test_any_spelling_becomes_the_canonical_code(spelling: str, code: str) -> No
     assert languages.canonical(code) == code
 
 
-@pytest.mark.parametrize("code", ["", "xx", "qua_", "quz9", "en-de", "english", "de de"])
+@pytest.mark.parametrize("code", ["", "xx", "qua_", "quz9", "english", "de de"])
 def test_an_unknown_code_is_refused(code: str) -> None:
     with pytest.raises(ConfigError, match="unknown language code"):
         languages.canonical(code)
+
+
+@pytest.mark.parametrize(("pair", "region"), [("en-de", "en-DE"), ("pt-br", "pt-BR"), ("zh-tw", "zh-TW")])
+def test_a_pair_of_codes_is_no_language_and_the_message_names_the_region(pair: str, region: str) -> None:
+    with pytest.raises(ConfigError, match=f"'{pair}' stands for the pair of .* for a region write {region}"):
+        languages.canonical(pair)
+
+
+@pytest.mark.parametrize(("tag", "code"), [("en-us", "en"), ("zh-cn", "zh"), ("de-at", "de"), ("pt-BR", "pt")])
+def test_a_region_in_lower_case_that_is_no_language_is_one(tag: str, code: str) -> None:
+    assert languages.canonical(tag) == code
 
 
 def test_an_unknown_code_names_near_ones() -> None:

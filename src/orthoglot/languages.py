@@ -105,7 +105,7 @@ _FURTHER_SCRIPTS = {
 _REGIONS = {"en": "GB US", "es": "ES MX", "fr": "FR CA", "nb": "NO", "nn": "NO", "pt": "PT BR", "zh": "CN TW"}
 _PRIVATE_USE = re.compile(r"q[a-t][a-z]")
 # "en-de" is a pair of languages, where BCP 47 has it for English of Germany.
-_PAIR = re.compile(r"[a-z]{2,3}-[a-z]{2,3}")
+_PAIR = re.compile(r"[a-z]{2,3}-([a-z]{2,3})")
 _CODE_FIRST = re.compile(r"[A-Za-z]{2,3}(?![A-Za-z])")
 LONGEST_CODE, LONGEST_NAME = 3, 100  # characters
 # POSIX: language_REGION.ENCODING@modifier.
@@ -155,7 +155,14 @@ def canonical(code: str) -> str:
     if plain in _CANONICAL:
         return _CANONICAL[plain]
     tag = tag_of(code)
-    if tag and _CODE_FIRST.match(code) and not _PAIR.fullmatch(code) and is_known(tag.language):
+    pair = _PAIR.fullmatch(code)
+    if pair and tag and is_known(tag.language) and is_known(pair[1]):
+        first, second = code.split("-")
+        raise ConfigError(
+            f"{code!r} stands for the pair of {first} and {second}, not for one language; "
+            f"for a region write {first}-{second.upper()}"
+        )
+    if tag and _CODE_FIRST.match(code) and is_known(tag.language):
         return tag.language
     if tag and is_known(tag.language) and code.isalpha():
         raise ConfigError(f"unknown language code {code!r}: the code of {code} is {tag.language}")

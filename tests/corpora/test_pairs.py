@@ -699,7 +699,7 @@ BAD = {
     "b.csv": (b"one,eins\n", b"caf\xe9,Kaffee\n", "is not UTF-8"),
     "c.csv": (b"one,eins\n", b"\n", "has 0 columns, not 2"),
     "a.jsonl": (b'{"source": "one", "target": "eins"}\n', b'{"source": "one", "tar\n', "is no JSON"),
-    "b.jsonl": (b'{"source": "one", "target": "eins"}\n', b'{"source": "one"}\n', "has the keys source, not"),
+    "b.jsonl": (b'{"source": "one", "target": "eins"}\n', b'{"source": "one"}\n', "has no text under"),
     "c.jsonl": (
         b'{"source": "one", "target": "eins"}\n',
         b'{"source": "one", "target": 7}\n',
@@ -725,11 +725,11 @@ def test_a_bad_row_is_counted_written_and_left_out(
 ) -> None:
     good, bad, fault = BAD[name]
     rows = [good] * GOOD
+    if not bad.strip():
+        place = min(place, GOOD - 1)  # as an end, it would be no row
     rows.insert(place, bad)
     path, rest = tmp_path / name, tmp_path / "rest"
     path.write_bytes(b"".join(rows))
-    if place == 0 and name == "b.jsonl":
-        return  # the first line says which keys there are
     found = read([path], bad=rest)
     assert found.pairs == PAIRS[:1] * GOOD
     assert f"1 of {GOOD + 1} rows are bad and left out: line {place + 1} {fault}" in caplog.text
@@ -744,6 +744,38 @@ def test_a_bad_row_is_counted_written_and_left_out(
     assert [item.reason for item in items if isinstance(item, LeftOut)] == ["bad_row"]
     write_bad_rows(tmp_path / "again", [(source_of(str(path), [str(path)]), "en", "de")])
     assert (tmp_path / "again").read_bytes().split(b"\t")[:2] == [os.fsencode(path), line]
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("a.tsv", ["one\teins", "two\tzwei"]),
+        ("a.csv", ["one,eins", "two,zwei"]),
+        ("a.jsonl", ['{"source": "one", "target": "eins"}', '{"source": "two", "target": "zwei"}']),
+    ],
+)
+@pytest.mark.parametrize("end", ["", "\n", "\n\n", "\r\n\r\n\r\n"])
+def test_empty_lines_at_the_end_are_no_rows(
+    name: str, rows: list[str], end: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / name).write_bytes(("\n".join(rows) + end).encode())
+    assert read([tmp_path / name]).pairs == [("one", "eins"), ("two", "zwei")]
+    assert not caplog.text
+
+
+def test_lines_of_json_may_lack_a_key_that_others_have(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    lines = [
+        {"source": "one", "target": "eins"},
+        {"note": "b", "source": "two", "target": "zwei"},
+        {"source": "three", "target": "drei", "note": None, "id": 3},
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    pairs = read([tmp_path / "a.jsonl"])
+    assert pairs.pairs == [("one", "eins"), ("two", "zwei"), ("three", "drei")]
+    assert not caplog.text
+    written = write(pairs, tmp_path / "b.jsonl", 0, 1, 2).read_text().splitlines()
+    empty = {"note": None, "id": None}
+    assert [json.loads(line) for line in written] == [empty | line for line in lines]
 
 
 def test_bad_rows_of_standard_input_need_a_file(tmp_path: Path) -> None:

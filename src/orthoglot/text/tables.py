@@ -34,9 +34,8 @@ from orthoglot.text.signatures import is_object
 Languages = tuple[str | None, str | None]
 Row = list[str] | BadRow
 SEPARATORS = ",;\t"  # of CSV
-SEPARATOR_LINE = re.compile(
-    r'"?sep=(.)"?', re.IGNORECASE
-)  # the first line that Excel takes the separator from
+# The first line that Excel takes the separator from.
+SEPARATOR_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 HEAD_LINES = 100  # that show the separator
 TRANSLATION = "translation"  # the key under which OPUS and Hugging Face have a pair's texts by language
 MOST_BAD = 100  # one bad row of so many is left out
@@ -81,8 +80,9 @@ def open_table(
     """The rows of a TSV or CSV file or of lines of JSON, and in which columns the sentences are.
 
     The first row is no pair if it has the names `source` and `target`, or if `columns` are names. Without such a row,
-    a table has as many columns as most of the first 1,000 rows. In JSON, each line is an object with the keys of the
-    first; the two texts by language under `translation` count as columns.
+    a table has as many columns as most of the first 1,000 rows. In JSON, each line is an object. Its columns are the keys
+    of the first 1,000 objects; one that an object lacks is empty there. The two texts by language under `translation`
+    count as columns.
 
     Args:
         path: the file; "-" is standard input.
@@ -93,7 +93,7 @@ def open_table(
         ConfigError: a `translation` lacks these languages, or has more than two and none is given.
         DataError: the file cannot be read, or is empty; nothing says which columns have the sentences.
     """
-    lines = read_lines(path, escaped=True)
+    lines = _without_blank_end(read_lines(path, escaped=True))
     if (start := next(lines, None)) is None:
         raise DataError(f"{path} is empty")
     lines = chain([start], lines)
@@ -168,11 +168,24 @@ def read_table(path: Path, *, quoted: bool = False) -> Iterator[list[str]]:
 def read_all_rows(path: Path, *, quoted: bool = False) -> Iterator[Row]:
     """The same, with the rows that are bad."""
     empty = True
-    for row in _rows(path, read_lines(path, escaped=True), quoted=quoted):
+    for row in _rows(path, _without_blank_end(read_lines(path, escaped=True)), quoted=quoted):
         empty = False
         yield row
     if empty:
         raise DataError(f"{path} is empty")
+
+
+def _without_blank_end(lines: Iterable[str]) -> Iterator[str]:
+    """The lines without empty ones behind the last of the others."""
+    empty: list[str] = []
+    for line in lines:
+        if not line:
+            empty.append(line)
+            continue
+        if empty:
+            yield from empty
+            empty.clear()
+        yield line
 
 
 def _ending(path: Path) -> str:
@@ -300,30 +313,25 @@ class _Object(NamedTuple):
 def _json_table(
     path: Path, lines: Iterator[str], columns: Sequence[str | int], languages: Languages
 ) -> Table:
-    bad: list[BadRow] = []
     objects = _objects(lines)
-    for first in objects:
-        if isinstance(first, _Object):
-            break
-        bad.append(first)
-    if not isinstance(first, _Object):
-        if bad[0].content[:1] in ("[", "{"):
+    head = list(islice(objects, LINES))
+    good = [row for row in head if isinstance(row, _Object)]
+    if not good:
+        if head[0].content[:1] in ("[", "{"):
             raise DataError(f"{path}: one value in JSON; write an object on each line, as jq -c '.[]' does")
-        raise DataError(f"{path}: line 1 {bad[0].fault}")
-    names = [*first.values]
+        raise DataError(f"{path}: line 1 {head[0].fault}")
+    names = [*dict.fromkeys(chain.from_iterable(row.values for row in good))]
     stated: Languages = (None, None)
     if not columns and not {*SIDES} <= {*names}:
-        codes = first.codes or [name for name in names if is_locale(name)]
+        codes = good[0].codes or [name for name in names if is_locale(name)]
         stated = _sides_of(path, codes if len(codes) > 1 else [], names, languages)
         columns = [str(code) for code in stated]
     places = places_of(path, names, columns or SIDES)
 
-    def rows() -> Iterator[Row]:
-        yield from bad
-        for one in chain([first], objects):
-            yield _cells(one, names, places) if isinstance(one, _Object) else one
-
-    return Table(names, places, rows(), stated)
+    rows = (
+        _cells(row, names, places) if isinstance(row, _Object) else row for row in chain(head, objects)
+    )
+    return Table(names, places, rows, stated)
 
 
 def _objects(lines: Iterator[str]) -> Iterator[_Object | BadRow]:
@@ -363,15 +371,14 @@ def _cell_of(value: Any) -> str:
     return JsonValue("" if value is None else json.dumps(value, ensure_ascii=False))
 
 
-def _cells(one: _Object, names: Sequence[str], places: Sequence[int]) -> Row:
+def _cells(record: _Object, names: Sequence[str], places: Sequence[int]) -> Row:
     """The values of an object in the order of names; a bad row if it has other keys, or a side is no text."""
-    if one.values.keys() != {*names}:
-        fault = f"has the keys {', '.join(one.values)}, not {', '.join(names)}"
-        return BadRow(one.line, fault, one.content)
-    row = [one.values[name] for name in names]
+    if other := [name for name in record.values if name not in names]:
+        return BadRow(record.line, f"has the key {other[0]}, not only {', '.join(names)}", record.content)
+    row = [record.values.get(name, JsonValue("")) for name in names]
     for place in places[:2]:
         if isinstance(row[place], JsonValue):
-            return BadRow(one.line, f"has no text under {names[place]}", one.content)
+            return BadRow(record.line, f"has no text under {names[place]}", record.content)
     return row
 
 
