@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +16,7 @@ from threading import Thread
 import pytest
 
 from orthoglot.atomic import building, copy_folder, link, replacing, reserve
+from orthoglot.file_lock import locked
 
 
 def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:
@@ -29,6 +33,42 @@ def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:
             fail(tmp_path / name)
     assert (tmp_path / "file").read_text() == "old"
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
+
+
+def test_what_replaces_a_pipe_is_written_into_it(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as readers:
+        content = readers.submit(pipe.read_text)
+        with replacing(pipe) as partial:
+            partial.write_text("new")
+        assert content.result(10) == "new"
+    assert pipe.is_fifo()
+    assert [*tmp_path.iterdir()] == [pipe]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start a process of another user")
+def test_a_lock_of_another_user_is_waited_for(tmp_path: Path) -> None:
+    folder = Path(tempfile.mkdtemp())  # pytest's own folders are closed to others
+    lock = folder / "lock"
+    code = (
+        "import os, sys; from pathlib import Path; from orthoglot.file_lock import locked; os.setuid(65534)\n"
+        "with locked(Path(sys.argv[1]), Path('folder')):\n    print('in', flush=True)"
+    )
+    command = [sys.executable, "-c", code, str(lock)]
+    try:
+        folder.chmod(0o1777)  # as /tmp: nobody removes another user's file
+        with locked(lock, folder):
+            other = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            assert other.stderr is not None
+            assert f"folder: in use by process {os.getpid()}" in other.stderr.readline()
+            assert other.poll() is None
+        assert other.communicate(timeout=60) == ("in\n", "")
+        assert other.returncode == 0
+        lock.touch(0o644)  # what a killed process of the first user leaves
+        assert subprocess.run(command, capture_output=True, timeout=60).stdout == b"in\n"
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_an_output_that_cannot_be_written_is_named_as_the_user_named_it(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import get_ident
 
 from orthoglot.file_lock import locked
@@ -53,12 +54,19 @@ def building(folder: Path) -> Iterator[Path]:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path in the same folder that replaces `path` when the block ends without an error.
 
-    Each process has a temporary path of its own, so a file is always that of one process, the last.
+    Each process has a temporary path of its own, so a file is always that of one process, the last. Where a device or a
+    pipe is in its place, as with /dev/stdout, the content goes there when the block ends.
 
     Raises:
         IsADirectoryError: a folder is there.
     """
     check_no_folder(path)
+    if path.exists() and not path.is_file():
+        with TemporaryDirectory() as folder:
+            yield Path(folder, path.name)
+            with Path(folder, path.name).open("rb") as content, path.open("wb") as output:
+                shutil.copyfileobj(content, output)
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     machine = platform.node()
     partial = path.with_name(f"{path.name}.{machine}-{os.getpid()}.partial")

@@ -33,7 +33,7 @@ def locked(file: Path, subject: Path, advice: str = "") -> Iterator[None]:
     """
     while True:
         try:
-            handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
+            handle = _open(file)
         except FileNotFoundError:
             file.parent.mkdir(parents=True, exist_ok=True)
             continue
@@ -48,10 +48,21 @@ def locked(file: Path, subject: Path, advice: str = "") -> Iterator[None]:
             try:
                 yield
             finally:
-                file.unlink(missing_ok=True)
+                with suppress(PermissionError):  # another user's, in a folder such as /tmp
+                    file.unlink(missing_ok=True)
             return
         finally:
             os.close(handle)
+
+
+def _open(file: Path) -> int:
+    """Open a file to lock it, and make it if it is absent. One of another user is only read, which is enough."""
+    try:
+        return os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
+    except PermissionError:
+        if not file.exists():
+            raise
+        return os.open(file, os.O_RDONLY)
 
 
 def _acquire(handle: int, subject: Path, advice: str) -> None:
