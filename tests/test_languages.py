@@ -55,7 +55,9 @@ def test_a_pair_of_codes_is_no_language_and_the_message_names_the_region(pair: s
         languages.canonical(pair)
 
 
-@pytest.mark.parametrize(("tag", "code"), [("en-us", "en"), ("zh-cn", "zh"), ("de-at", "de"), ("pt-BR", "pt")])
+@pytest.mark.parametrize(
+    ("tag", "code"), [("en-us", "en"), ("zh-cn", "zh"), ("de-at", "de"), ("pt-BR", "pt")]
+)
 def test_a_region_in_lower_case_that_is_no_language_is_one(tag: str, code: str) -> None:
     assert languages.canonical(tag) == code
 

@@ -322,6 +322,25 @@ EARLY = {
 # An absent model comes before an absent text.
 EARLY |= dict.fromkeys(
     (
+        "encode here.en --model damaged -o here.en",
+        "mine here.en absent.gn --model damaged -o here.en",
+        "mine here.en absent.gn --model damaged -o ./here.en",
+        "align {place} {place} --model damaged -o here.en",
+        "explore here.en --model damaged -o here.en",
+        "evaluate damaged --benchmark here.en -o here.en",
+        "score here.en --model damaged --bad here.en -o new",
+        "score here.en --model damaged --plot here.en -o new",
+        "filter here.en --model damaged --threshold 0.5 --rejected here.en -o new",
+        "filter here.en --model damaged --good absent.en here.en --bad here.en -o new",
+        "calibrate here.en --model damaged --share 0.5 -o here.en",
+        "calibrate absent.tsv --model damaged --among here.en absent.gn -o here.en",
+        "unbias absent.npy --model damaged --languages here.en -o here.en",
+        "fit --encoder none --bitext here.en,absent.gn --pair en-gn --bad here.en --output new",
+    ),
+    "{place}/here.en is an input, which this output would replace; name another file",
+)
+EARLY |= dict.fromkeys(
+    (
         "encode absent.txt --model model -o new.npy",
         "evaluate model --benchmark absent.tsv",
         "explore absent.txt --model model -o new",
@@ -357,7 +376,7 @@ def test_a_wrong_path_or_option_is_noticed_before_the_libraries_that_take_second
 def test_control_c_says_in_one_line_what_is_kept_and_how_to_go_on(
     verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stop(*_: object) -> None:
+    def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     for name in ("check_outputs", "check_place"):

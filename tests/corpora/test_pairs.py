@@ -763,7 +763,9 @@ def test_empty_lines_at_the_end_are_no_rows(
     assert not caplog.text
 
 
-def test_lines_of_json_may_lack_a_key_that_others_have(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_lines_of_json_may_lack_a_key_that_others_have(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     lines = [
         {"source": "one", "target": "eins"},
         {"note": "b", "source": "two", "target": "zwei"},

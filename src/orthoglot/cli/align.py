@@ -47,7 +47,7 @@ def align(
             raise ConfigError(f"{path} is a file: orthoglot mine finds translations in two files")
         if not path.exists():
             raise DataError(f"{path} does not exist")
-    options.check_outputs(output)
+    options.check_outputs(output, inputs=[*source.rglob("*"), *target.rglob("*")])
     options.check_model(model)
     if margin == "absolute" and threshold is None:
         raise ConfigError("--margin absolute needs a --threshold here")

@@ -50,7 +50,7 @@ def calibrate(
 
     The share of sentences with a translation is estimated from the texts of --among; without them, give --share.
     """
-    options.check_outputs(output, bad)
+    options.check_outputs(output, bad, inputs=[*files, *(among or ())])
     options.check_model(model)
     from orthoglot.apply.arguments import check_between_0_and_1, check_share
 

@@ -51,7 +51,7 @@ def encode(
     A blank line keeps its row, which is NaN, or 0 with --dtype int8 and --binary. OUTPUT.json says how the vectors were
     made. An interrupted call goes on where it stopped.
     """
-    options.check_outputs(output)
+    options.check_outputs(output, inputs=[text])
     options.check_model(model)
     from orthoglot.apply.compact import SCALE, check_form
     from orthoglot.text.bitext import write_lines

@@ -52,7 +52,7 @@ def evaluate(
     """
     if not benchmark:
         raise ConfigError("nothing to measure on: give --benchmark FILE")
-    options.check_outputs(output)
+    options.check_outputs(output, inputs=[*benchmark, *(text or ())])
     options.check_model(model)
     # Only now the libraries that take seconds: a wrong option fails at once.
     from orthoglot.apply import evaluate as evaluation

@@ -43,7 +43,7 @@ def explore(
     most. Sentences of a text without a language in its name
     get that of a language identifier.
     """
-    options.check_outputs(output)
+    options.check_outputs(output, inputs=texts or ())
     options.check_model(model)
     from orthoglot.apply.pool import read
     from orthoglot.text.bitext import write_lines

@@ -107,6 +107,7 @@ def filter(
     if not dry_run and output is None:
         raise ConfigError("give --output, or --dry-run to see what thresholds would keep")
     options.check_outputs(output, rejected, bad)
+    options.check_outputs(rejected, bad, inputs=[*files, *(good or ())])
     import numpy as np
 
     options.check_model(model)

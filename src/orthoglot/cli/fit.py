@@ -109,7 +109,7 @@ def fit(
     if output == options.STANDARD:
         raise ConfigError("--output is a folder, which standard output cannot be")
     options.check_place(output)
-    options.check_outputs(bad)
+    options.check_outputs(bad, inputs=[Path(name) for text in bitext for name in (text, *text.split(","))])
     chosen = method_named(method, params)
     try:
         recipe = DecompositionSettings(

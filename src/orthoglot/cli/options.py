@@ -211,15 +211,21 @@ def use_threads(threads: int | None) -> int:
     return threads
 
 
-def check_outputs(*outputs: Path | None) -> None:
+def check_outputs(*outputs: Path | None, inputs: Iterable[Path | None] = ()) -> None:
     """Refuse files that cannot be written, before the work; "-" is standard output.
 
+    Args:
+        outputs: to write.
+        inputs: texts that no output may replace.
     Raises:
         ConfigError: a folder is there, the place is no folder or may not be written to, or two are one file.
     """
-    places = [output.absolute() for output in outputs if output is not None and output != STANDARD]
+    places = [output.resolve() for output in outputs if output is not None and output != STANDARD]
     if twice := [place for place, count in Counter(places).items() if count > 1]:
         raise ConfigError(f"{twice[0]} is named for two outputs; name another file")
+    texts = {path.resolve() for path in inputs if path is not None and path.is_file()}
+    if replaced := [place for place in places if place in texts]:
+        raise ConfigError(f"{replaced[0]} is an input, which this output would replace; name another file")
     for output in outputs:
         if output is None or output == STANDARD:
             continue

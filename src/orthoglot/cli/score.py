@@ -54,6 +54,7 @@ def score(
     counterpart on the other.
     """
     options.check_outputs(output, plot, bad)
+    options.check_outputs(plot, bad, inputs=files)
     options.check_model(model)
     from orthoglot.apply.scored import Words, summary
     from orthoglot.formats.pairs import read

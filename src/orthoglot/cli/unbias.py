@@ -43,7 +43,7 @@ def unbias(
     Order and type stay, as does all else in the file; it may be replaced. It must hold the encoder's own vectors, as
     floats: an array, a column of lists, a column for each dimension, or a tensor. A row of NaN, a blank line's, stays.
     """
-    options.check_outputs(output)
+    options.check_outputs(output, inputs=[languages])
     options.check_model(model)
     from orthoglot.text.bitext import read_lines
 

@@ -80,9 +80,9 @@ def open_table(
     """The rows of a TSV or CSV file or of lines of JSON, and in which columns the sentences are.
 
     The first row is no pair if it has the names `source` and `target`, or if `columns` are names. Without such a row,
-    a table has as many columns as most of the first 1,000 rows. In JSON, each line is an object. Its columns are the keys
-    of the first 1,000 objects; one that an object lacks is empty there. The two texts by language under `translation`
-    count as columns.
+    a table has as many columns as most of the first 1,000 rows. In JSON, each line is an object. The columns are
+    the keys of the first 1,000; what an object lacks is empty. The two texts by language under `translation` count as
+    columns.
 
     Args:
         path: the file; "-" is standard input.
@@ -317,9 +317,10 @@ def _json_table(
     head = list(islice(objects, LINES))
     good = [row for row in head if isinstance(row, _Object)]
     if not good:
-        if head[0].content[:1] in ("[", "{"):
+        bad = [row for row in head if isinstance(row, BadRow)]
+        if bad[0].content[:1] in ("[", "{"):
             raise DataError(f"{path}: one value in JSON; write an object on each line, as jq -c '.[]' does")
-        raise DataError(f"{path}: line 1 {head[0].fault}")
+        check_few(str(path), bad, len(bad), len(bad))
     names = [*dict.fromkeys(chain.from_iterable(row.values for row in good))]
     stated: Languages = (None, None)
     if not columns and not {*SIDES} <= {*names}:
@@ -328,9 +329,7 @@ def _json_table(
         columns = [str(code) for code in stated]
     places = places_of(path, names, columns or SIDES)
 
-    rows = (
-        _cells(row, names, places) if isinstance(row, _Object) else row for row in chain(head, objects)
-    )
+    rows = (_cells(row, names, places) if isinstance(row, _Object) else row for row in chain(head, objects))
     return Table(names, places, rows, stated)
 
 
