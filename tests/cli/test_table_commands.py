@@ -61,6 +61,7 @@ def test_recommend_prints_a_table_for_each_use(records: Path) -> None:
         (None, 1, "No such file"),
         ("not a record\n", 4, "line 1 is not a record"),
         ("", 4, "no record to read"),
+        ('{"task": "sts"}\n', 4, "line 1 is not a record (it lacks dataset, subset, view"),
     ],
 )
 def test_records_that_are_none_are_one_line(

@@ -104,6 +104,7 @@ def _released(settings: EmsSettings, name: str, file: Path | None, source: str, 
 def _check_new(output: Path) -> None:
     if output.exists():
         raise ConfigError(f"{output} exists; remove it or give another --output")
+    options.check_place(output)
 
 
 def _packaged(encoders: Mapping[str, EncoderSettings], name: str) -> tuple[str, PackagedSettings]:

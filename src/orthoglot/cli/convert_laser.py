@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from orthoglot.cli import options
+
 
 def convert_laser(
     weights: Annotated[Path, typer.Argument(help="laser2.pt, the official weights")],
@@ -17,6 +19,7 @@ def convert_laser(
 
     Example: orthoglot convert-laser laser2.pt laser2.spm weights/laser2
     """
+    options.check_place(output)
     from orthoglot.encoders.laser import convert
 
     convert(weights, pieces, output)

@@ -38,6 +38,8 @@ def fetch(
     if every and preset:
         raise ConfigError("--all, --preset: give one of them")
     settings = config.load(config.file_of(params), {"preset": preset} if preset else None)
+    for file in [] if check else [locks.LOCK, locks.CACHE / "file"]:
+        options.check_place(file)
     found = settings.every_address() if every else settings.addresses_of(settings.preset)
     remote = files.remote_files(address for addresses in found.values() for address in addresses)
     if check:

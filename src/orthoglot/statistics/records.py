@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from numbers import Integral, Real
 from operator import attrgetter
 from pathlib import Path
@@ -144,6 +144,8 @@ class Record:
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Record:
         """The record of a row of a table or of a line: facts are what is no field, and those without a value absent."""
+        if missing := [name for name in REQUIRED if name not in row]:
+            raise DataError(f"it lacks {', '.join(missing)}")
         named = {name: value for name, value in row.items() if name in FIELDS}
         facts = {name: value for name, value in row.items() if name not in FIELDS and value is not None}
         if "signature" in facts:  # until November 2026 all facts were one text, "name:fact|..."
@@ -157,6 +159,7 @@ class Record:
 
 
 FIELDS = tuple(field.name for field in fields(Record) if field.name != "facts")
+REQUIRED = tuple(field.name for field in fields(Record) if field.default is MISSING and field.name in FIELDS)
 RENAMED = {"encoder": "identity"}
 # Columns that tables of records get besides fields and facts.
 COMPUTED = ("kind", "compared", "p", "sign", "sign_p", "reach", "agreed", "lowest", "highest")
