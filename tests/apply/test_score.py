@@ -327,6 +327,25 @@ def test_related_languages_of_real_text_are_told_apart(shared_data: Path) -> Non
         assert untranslated.count(UNTRANSLATED) >= 95, language
 
 
+def test_languages_that_the_identifier_confuses_are_not_flagged(shared_data: Path) -> None:
+    with gzip.open(shared_data / "nway/ntrex128.tsv.gz", "rt", encoding="utf-8") as file:
+        names = next(file).rstrip("\n").split("\t")
+        lines = [dict(zip(names, line.rstrip("\n").split("\t"), strict=True)) for line in islice(file, 100)]
+    for language, column in (("nso", "nso"), ("yue", "yue"), ("hr", "hrv"), ("bs", "hrv"), ("sr", "hrv")):
+        flags = [identified(probabilities(line[column]), labels("en"), labels(language)) for line in lines]
+        assert sum(map(bool, flags)) <= 2, language
+    for language in ("nso", "yue", "sr"):
+        flags = [identified(probabilities(line["nld"]), labels("en"), labels(language)) for line in lines]
+        assert flags.count(OTHER) >= 95, language
+
+
+def test_alike_languages_share_their_labels() -> None:
+    assert labels("sr") == labels("hr") == labels("bs") == {"bs", "hr", "sr"}
+    assert labels("arz") == labels("ar")
+    assert labels("st") == {"nso", "st"}
+    assert labels("sl") == {"sl"}
+
+
 def run(models: dict[str, Path], verb: str, *options: str, stdin: str = "") -> Any:
     # The text is of no language that the identifier knows.
     given = [verb, *options, "--model", str(models["plda"]), "--threads", "1", "--no-identify"]

@@ -401,7 +401,7 @@ def test_nothing_is_begun_where_nothing_may_be_written(tmp_path: Path) -> None:
         "    print(CliRunner().invoke(app, command.split()).exception)"
     )
     # Root may write everywhere, but without this right.
-    without = "setpriv --inh-caps=-dac_override --bounding-set=-dac_override".split()
+    without = ["setpriv", "--inh-caps=-dac_override", "--bounding-set=-dac_override"]
     command = [*(without if os.geteuid() == 0 else []), sys.executable, "-c", code]
     tmp_path.chmod(0o555)
     try:

@@ -12,6 +12,11 @@ from typing import Any
 from orthoglot.errors import ConfigError
 from orthoglot.languages import canonical
 
+# Languages that it does not tell apart. In NTREX or FLORES, another label is ten times as probable as the right one for
+# 84 % of sentences in Egyptian Arabic (ar), 80 % in Northern Sotho (st), 28 % in Cantonese (zh) and 9 % in Serbian in
+# Latin letters (hr, bs): 200 to 400 sentences, 2026-11-27, py3langid 0.4.0.
+ALIKE = ("ar arz", "bs hr sr", "nso st", "yue zh")
+
 
 def probabilities(text: str) -> dict[str, float]:
     """The probability of each label that the identifier has, highest first."""
@@ -19,7 +24,10 @@ def probabilities(text: str) -> dict[str, float]:
 
 
 def labels(language: str) -> frozenset[str]:
-    """The identifier's labels of a language, by its canonical code; empty if it does not know the language."""
+    """The identifier's labels of a language, by its canonical code, and of those that it does not tell from it.
+
+    Empty if it does not know the language.
+    """
     return _labels().get(language, frozenset())
 
 
@@ -32,12 +40,15 @@ def _identifier() -> Any:
 
 @cache
 def _labels() -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+    by_language: dict[str, set[str]] = {}
     for label in _identifier().labels:
         try:
-            found.setdefault(canonical(label), set()).add(label)
+            by_language.setdefault(canonical(label), set()).add(label)
         except ConfigError:
             continue
     # Its Norwegian is Bokmål; Nynorsk has a label of its own.
-    found.setdefault("nb", found["no"])
-    return {language: frozenset(codes) for language, codes in found.items()}
+    by_language.setdefault("nb", by_language["no"])
+    for group in map(str.split, ALIKE):
+        codes = set().union(*(by_language[language] for language in group))
+        by_language |= dict.fromkeys(group, codes)
+    return {language: frozenset(codes) for language, codes in by_language.items()}
