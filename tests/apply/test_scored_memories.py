@@ -41,6 +41,16 @@ def tmx(scores: list[str]) -> str:
     return f'<tmx version="1.4"><header srclang="en"/><body>\n{units}</body></tmx>\n'
 
 
+@pytest.mark.usefixtures("no_model")
+def test_no_identify_is_refused_where_scores_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("source\ttarget\tscore\tflag\none\tpeteĩ\t0.9\t\n", encoding="utf-8")
+    given = ["--threshold", "0.5", "-o", tmp_path / "b.tsv"]
+    refused = run("filter", tmp_path / "a.tsv", *given, "--no-identify")
+    assert isinstance(refused.exception, ConfigError)
+    assert "--no-identify would change nothing" in str(refused.exception)
+    assert run("filter", tmp_path / "a.tsv", *given).exit_code == 0
+
+
 def xliff_1(count: int = 4, note: str = "", prefix: str = "") -> str:
     p = prefix and f"{prefix}:"
     space = f'xmlns{prefix and ":" + prefix}="urn:oasis:names:tc:xliff:document:1.2"'

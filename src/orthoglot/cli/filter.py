@@ -129,6 +129,11 @@ def filter(
     # Scores of two models say nothing together: all files have scores, or none is read by them.
     pairs = pairs if model else pairs.with_columns(ADDED)
     before = model is None and ADDED[0] in pairs.names
+    if before and not identify:
+        raise ConfigError(
+            "the pairs have scores and flags of orthoglot score, so --no-identify would change nothing: leave it out, "
+            "or give --model to score them again"
+        )
 
     def scored_by(some: Pairs, paths: Sequence[Path]) -> Sequence[Scored]:
         if before:
