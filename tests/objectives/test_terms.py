@@ -352,14 +352,30 @@ def test_intra_class_equals_the_masked_loops() -> None:
     case = random_pairs()
     expected = 0.0
     for part in case:
-        values = [
-            torch.cosine_similarity(part.parts.language[i], part.parts.language[j], dim=0).item()
-            for i in range(6)
-            for j in range(6)
-            if i != j and part.language_id[i] == part.language_id[j]
-        ]
-        expected += 1 - sum(values) / len(values)
+        losses = []
+        for i in range(6):
+            values = [
+                torch.cosine_similarity(part.parts.language[i], part.parts.language[j], dim=0).item()
+                for j in range(6)
+                if i != j and part.language_id[i] == part.language_id[j]
+            ]
+            losses += [1 - sum(values) / len(values)] if values else []
+        expected += sum(losses) / len(losses)
     close(oracle.intra_class(case), expected)
+
+
+def test_every_sentence_weighs_the_same_in_the_intra_class_loss() -> None:
+    """Three sentences that agree cost 0 each, two that are opposite 2 each; one alone does not count."""
+    rows = [[1.0, 0.0]] * 3 + [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]
+    case = languages_only(rows, rows, [0, 0, 0, 1, 1, 2], [0, 0, 0, 1, 1, 2])
+    close(oracle.intra_class(case), 2 * 4 / 5)  # a mean over the eight pairs of one language is 2 * 0.5
+
+
+def test_a_zero_row_agrees_with_no_other_in_the_intra_class_loss() -> None:
+    rows = [[1.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
+    case = languages_only(rows, rows, [0, 0, 0], [0, 0, 0])
+    close(oracle.intra_class(case), 2 * (1 - (0.5 + 0.5 + 0) / 3))
+    close(oracle.intra_class_all(case), 2 * (1 - (0.5 + 0.5 + 0) / 3))
 
 
 def test_oracle_terms_use_every_row_and_host_terms_the_active_ones() -> None:
