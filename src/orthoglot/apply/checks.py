@@ -21,11 +21,11 @@ def disagreements(pairs: Sequence[tuple[str, str]]) -> dict[str, np.ndarray]:
     their means over the pairs; see `LengthRatio`. A pair with a blank side disagrees in nothing.
     """
     rows = np.array([row for row, pair in enumerate(pairs) if all(map(str.strip, pair))], dtype=np.int64)
-    found = {name: np.zeros(len(pairs), dtype=bool) for name in (NUMBERS, LENGTHS)}
+    flags = {name: np.zeros(len(pairs), dtype=bool) for name in (NUMBERS, LENGTHS)}
     if not len(rows):
-        return found
+        return flags
     sides = [pairs[row][0] for row in rows], [pairs[row][1] for row in rows]
     means = [float(np.mean([len(text) for text in side])) for side in sides]
-    for name, one in ((NUMBERS, Numbers(1.0)), (LENGTHS, LengthRatio(TIMES, means))):
-        found[name][rows] = ~one.accepts(one.scores(sides))
-    return found
+    for name, rule in ((NUMBERS, Numbers(1.0)), (LENGTHS, LengthRatio(TIMES, means))):
+        flags[name][rows] = ~rule.accepts(rule.scores(sides))
+    return flags

@@ -156,8 +156,8 @@ def _columns(path: Path, schema: Any, column: str, dim: int) -> list[int]:
         raise ConfigError(f"{path}: several columns hold lists of numbers ({names}); choose one by --column")
     numbered: dict[str, dict[int, int]] = {}
     for n in floats:
-        if found := re.fullmatch(r"(.*?)(\d+)", schema.names[n]):
-            numbered.setdefault(found[1], {})[int(found[2])] = n
+        if match := re.fullmatch(r"(.*?)(\d+)", schema.names[n]):
+            numbered.setdefault(match[1], {})[int(match[2])] = n
     series = [
         [of_name[number] for number in sorted(of_name)]
         for name, of_name in numbered.items()

@@ -61,15 +61,15 @@ def units_kept(
 
 def stored(path: Path) -> dict[int, dict[str, str]]:
     """{number of a text: {name: value}} of the notes in a .po file."""
-    found = {}
+    notes = {}
     _, messages, encoding = _messages(path)
     for message in messages:
         cells = cells_of(_note(line, encoding) for line in message.lines if line.startswith(START))
         for number, place in enumerate(message.places, message.first):
             # A note by hand need not say which form is meant.
             if about := cells.get("", {}) | cells.get(place, {}):
-                found[number] = about
-    return found
+                notes[number] = about
+    return notes
 
 
 def _messages(path: Path) -> tuple[list[bytes], list[Message], str]:

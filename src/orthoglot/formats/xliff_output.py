@@ -102,10 +102,10 @@ def units_kept(path: Path, kept: Mapping[int, Mapping[str, Cell]]) -> Iterator[b
 
 def stored(path: Path) -> dict[int, dict[str, str]]:
     """{number of a pair: {name: value}} of our notes in a file."""
-    found: dict[int, dict[str, str]] = {}
+    notes: dict[int, dict[str, str]] = {}
     for holder in _Layout(path).holders:
-        found |= {number: cells for number, cells in holder.cells().items() if cells}
-    return found
+        notes |= {number: cells for number, cells in holder.cells().items() if cells}
+    return notes
 
 
 def _edits(holder: Holder, kept: Mapping[int, Mapping[str, Cell]]) -> list[Edit]:

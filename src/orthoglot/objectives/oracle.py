@@ -21,9 +21,9 @@ from orthoglot.objectives.cosine import cosine, pull, push
 def intra_class(pairs: Pairs) -> Tensor:
     """Language vectors of one language attract.
 
-    L = sum over sides of mean_i [1 - mean of cos(l_i, l_j) over j != i with y_j = y_i];  in [0, 4], 0 when each language
-    is one direction. i are the rows whose language has another row on that side; a side without such rows gives 0. Every
-    sentence weighs the same, so a language counts by its number of sentences.
+    L = sum over sides of mean_i [1 - mean of cos(l_i, l_j) over j != i with y_j = y_i];  in [0, 4],
+    0 when each language is one direction. i are the rows whose language has another row on that side; a side without
+    such rows gives 0. Every sentence weighs the same, so a language counts by its number of sentences.
     Source: ORACLE Eq. 5, docs/papers.md#oracle-5; the paper does not say which j
     (docs/papers.md#oracle-intra-class-partner, docs/papers.md#oracle-intra-class-diagonal,
     docs/papers.md#oracle-intra-class-languages).
@@ -43,8 +43,8 @@ def intra_class_all(pairs: Pairs) -> Tensor:
 def _attraction(pairs: Pairs, group: Tensor, n_groups: int) -> Tensor:
     """The mean over rows of 1 - the mean cosine with the other rows of its group, both sides' added.
 
-    The cosines of a group sum to |sum of its unit vectors|^2 - sum of |unit vector|^2: B products, not B^2. Rows without
-    another one in their group do not count; a side that has only these adds 0.
+    The cosines of a group sum to |sum of its unit vectors|^2 - sum of |unit vector|^2: B products, not B^2.
+    Rows without another one in their group do not count; a side that has only these adds 0.
     """
     members = _sides(one_hot(group, n_groups).to(pairs.language.rows.dtype)).mT
     inverse = _sides(pairs.language.inverse_length)[:, None]

@@ -31,12 +31,12 @@ def strings(given: Iterable[str], name: str, advice: str = BLANK) -> list[str]:
     # Looping over a table of pandas gives the names of its columns.
     if (dimensions := getattr(given, "ndim", 1)) != 1:
         raise TypeError(f"{name} has {dimensions} dimensions; give one column of strings")
-    found = list(given)
-    for number, text in enumerate(found):
+    texts = list(given)
+    for number, text in enumerate(texts):
         if not isinstance(text, str):
             raise TypeError(f"{name}[{number}] is {_shown(text)}; give strings{advice}")
         check_unicode(text, f"{name}[{number}]")
-    return found
+    return texts
 
 
 def check_unicode(text: str, name: str) -> None:
@@ -66,13 +66,13 @@ def string_pairs(given: Iterable[Sequence[str]], name: str) -> list[tuple[str, s
     """
     if isinstance(given, str | bytes | Mapping | Set) or not isinstance(given, Iterable):
         raise TypeError(f"{name} is {_shown(given)}; give a list of pairs of strings")
-    found = []
+    pairs = []
     for number, pair in enumerate(given):
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
             raise TypeError(f"{name}[{number}] is {_shown(pair)}; give pairs of strings")
         source, target = strings(pair, f"{name}[{number}]")
-        found.append((source, target))
-    return found
+        pairs.append((source, target))
+    return pairs
 
 
 def _shown(value: Any) -> str:

@@ -267,15 +267,15 @@ def _width(rows: Sequence[Sequence[str]], wanted: Sequence[str]) -> int:
 
 def _separator(lines: Sequence[str], separators: str, wanted: Sequence[str]) -> str:
     """Of some separators the one by which the first row has the wanted names, or most rows equally many cells."""
-    found: dict[str, tuple[int, int]] = {}
+    sizes_of: dict[str, tuple[int, int]] = {}
     for separator in separators:
         rows = _parsed(lines, separator)
         if rows and wanted and {*wanted} <= {*rows[0]}:
             return separator
         sizes = Counter(len(row) for row in rows if len(row) > 1)
         size, count = max(sizes.items(), key=lambda item: item[1], default=(0, 0))
-        found[separator] = count, -abs(size - len(SIDES))
-    return max(found, key=lambda separator: found[separator])
+        sizes_of[separator] = count, -abs(size - len(SIDES))
+    return max(sizes_of, key=lambda separator: sizes_of[separator])
 
 
 def _parsed(lines: Iterable[str], separator: str) -> list[list[str]]:
