@@ -72,6 +72,20 @@ def test_false_alarms_of_text_that_says_least_are_bounded(monkeypatch):
     assert alarms <= 200 * 0.1
 
 
+@pytest.mark.parametrize(("share", "least", "most"), [(0.1, 0, 20), (0.3, 150, 200)])
+def test_false_alarms_of_unrelated_runs_are_bounded(monkeypatch, share, least, most):
+    # Of the lines that differ, one in ten is for a line far away: the worst text that counts as parallel.
+    monkeypatch.setattr(shifts, "FALSE_ALARMS", 0.1)
+    draw, alarms = np.random.default_rng(0), 0
+    for _ in range(200):
+        shape = 500, len(shifts.FAR)
+        signs = np.where(draw.random(shape) < share, 1.0, -1.0) * (draw.random(shape) < 0.7)
+        scores = dict.fromkeys((0, *shifts.OFFSETS), np.zeros(500))
+        factors = shifts._log_factors(scores | dict(zip(shifts.FAR, signs.T, strict=True)))
+        alarms += bool(shifts._runs(shifts._states(factors, 0), factors))
+    assert least <= alarms <= most
+
+
 @pytest.mark.parametrize("offset", shifts.OFFSETS)
 def test_a_shift_is_found_from_its_line_on(offset):
     source, target = bitext(900)
