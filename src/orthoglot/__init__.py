@@ -11,13 +11,14 @@ if TYPE_CHECKING:
     from orthoglot.apply.lists import mine, score
     from orthoglot.apply.model import Model
     from orthoglot.encoders.settings import Precision
+    from orthoglot.formats.pairs import read_pairs
 
-__all__ = ["Decomposer", "load", "mine", "score"]
+__all__ = ["Decomposer", "Model", "load", "mine", "read_pairs", "score"]
 __version__ = "1.0.0"
 
 
 def load(folder: str | Path | None = None, device: str = "auto", precision: Precision = "float32") -> Model:
-    """Load a trained encoder or decomposer, or the ready model; see `orthoglot.apply.model.Model.load`.
+    """Load a trained encoder or decomposer, or the ready model; see `orthoglot.Model.load`.
 
     >>> import orthoglot
     >>> model = orthoglot.load("my-model")  # a folder that `orthoglot fit` wrote
@@ -31,11 +32,19 @@ def load(folder: str | Path | None = None, device: str = "auto", precision: Prec
 
 
 def __getattr__(name: str) -> Any:
-    """The names that need scikit-learn and PyTorch, imported when they are asked for: that takes seconds."""
+    """The names that need NumPy, scikit-learn or PyTorch, imported when they are asked for: that takes seconds."""
     if name == "Decomposer":
         from orthoglot.apply.estimator import Decomposer
 
         return Decomposer
+    if name == "Model":
+        from orthoglot.apply.model import Model
+
+        return Model
+    if name == "read_pairs":
+        from orthoglot.formats.pairs import read_pairs
+
+        return read_pairs
     if name in ("mine", "score"):
         from orthoglot.apply import lists
 

@@ -16,6 +16,7 @@ EXAMPLES = {
     "orthoglot.apply.lists": ["mine", "score"],
     "orthoglot.apply.align": ["align"],
     "orthoglot.corpora.filters": [""],
+    "orthoglot.formats.pairs": ["read_pairs"],
     "orthoglot.text.shifts": [""],
     "orthoglot.statistics.intervals": [
         *(

@@ -57,6 +57,15 @@ def test_an_exported_model_opens_again_with_the_same_meaning(models: dict[str, P
     np.testing.assert_allclose(unit(again), unit(meaning), atol=1e-5)
 
 
+def test_an_encoder_and_a_split_of_its_vectors_make_a_model(models: dict[str, Path]) -> None:
+    encoder = orthoglot.load(models["encoder"], device="cpu")
+    a, b = (encoder.encode(side, part="sentence") for side in zip(*make_pairs(60), strict=True))
+    split = orthoglot.Decomposer().fit(a, b, "en", "gn")
+    model = orthoglot.Model(encoder.encoder, split.decomposer_)
+    assert model.usual_part == "meaning"
+    np.testing.assert_allclose(model.encode(SENTENCES), split.transform(a[: len(SENTENCES)]), atol=1e-5)
+
+
 def test_other_folders_are_refused_with_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such folder; a model is a folder that orthoglot fit"):
         orthoglot.load(tmp_path / "absent")

@@ -7,6 +7,7 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.formats.pairs import Pairs, read, write_rows
+from orthoglot.formats.pairs import Pairs, read, read_pairs, write_rows
 from orthoglot.formats.sources import read_source, source_of, write_bad_rows
 from orthoglot.text.bitext import LeftOut, SentencePair, read_json
 from orthoglot.text.messages import plain
@@ -162,6 +163,50 @@ def test_two_files_and_memories_are_pairs(tmp_path: Path) -> None:
 def test_what_does_not_fit_together_is_refused(files: list[str], columns: list[int], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         read([Path(file) for file in files], columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options"),
+    [
+        ("a.tsv", NAMED, {}),
+        ("a.tsv", "one\teins\ntwo\tzwei\n", {}),
+        ("a.csv", "de;x;en\neins;1;one\nzwei;2;two\n", {"columns": ["en", "de"]}),
+        ("a.csv", "1,eins,one\n2,zwei,two\n", {"columns": [3, 2]}),
+        ("a.jsonl", '{"source": "one", "target": "eins"}\n{"source": "two", "target": "zwei"}\n', {}),
+        ("a.po", "".join(f'msgid "{a}"\nmsgstr "{b}"\n\n' for a, b in PAIRS), {"languages": ["en", "de"]}),
+        (
+            "a.tmx",
+            "<tmx><header/><body>"
+            + "".join(
+                f'<tu><tuv xml:lang="de"><seg>{b}</seg></tuv><tuv xml:lang="en"><seg>{a}</seg></tuv></tu>'
+                for a, b in PAIRS
+            )
+            + "</body></tmx>",
+            {"languages": ("en", None)},
+        ),
+    ],
+)
+def test_pairs_of_any_file_are_a_list_of_two_texts(
+    name: str, text: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    found = read_pairs(path, **options)
+    assert (found, {type(pair) for pair in found}) == (PAIRS, {tuple})
+    assert read_pairs([str(path)], **options) == read_pairs(str(path), **options) == PAIRS
+
+
+def test_pairs_of_two_files_are_their_lines(tmp_path: Path) -> None:
+    for name, side in zip(("a.en", "a.de"), zip(*PAIRS, strict=True), strict=True):
+        (tmp_path / name).write_text("\n".join([*side, ""]))
+    assert read_pairs([tmp_path / "a.en", str(tmp_path / "a.de")]) == PAIRS
+
+
+@pytest.mark.parametrize("languages", ["en", "de", ("en",), ("en", "de", "fr"), ()])
+def test_two_languages_are_asked_for(languages: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text(NAMED)
+    with pytest.raises(ConfigError, match=r"languages is .*: give two codes"):
+        read_pairs(tmp_path / "a.tsv", languages)
 
 
 def test_a_memory_of_two_languages_is_not_asked_which(tmp_path: Path) -> None:

@@ -78,8 +78,7 @@ def mine(
         DataError: a list has no text, or half a surrogate pair.
 
     >>> import numpy as np
-    >>> from orthoglot import mine
-    >>> from orthoglot.apply.model import Model
+    >>> from orthoglot import Model, mine
     >>> class Letters:  # an encoder that counts letters, in place of orthoglot.load("my-model")
     ...     name, dim, languages = "letters", 26, ()
     ...

@@ -61,6 +61,9 @@ def opened(folder: Path) -> tuple[Decomposer, Path]:
 class Model:
     """A frozen encoder and, where the folder holds one, its decomposer.
 
+    `orthoglot.load` opens one. `Model(loaded.encoder, split.decomposer_)` joins its encoder with an
+    `orthoglot.Decomposer` that was fitted to its vectors.
+
     Attributes:
         identity: SHA-256 of what decides the vectors: of the encoder's files, of the decomposer's if there is one, and
             of the precision if it is not float32.

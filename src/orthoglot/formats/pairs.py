@@ -262,6 +262,41 @@ def read(
     return Pairs(pairs, codes, False, [*SIDES], rows, [0, 1], rewritten, units, left_out, tags, form)
 
 
+def read_pairs(
+    files: str | Path | Sequence[str | Path],
+    languages: Sequence[str | None] = (None, None),
+    columns: Sequence[str | int] = (),
+) -> list[tuple[str, str]]:
+    """The sentence pairs of a translation memory, of a table, or of two files of lines, in their order.
+
+    A memory is TMX, XLIFF, PO or MO. Tags, access keys and placeholders are taken out of its text, and messages without
+    a translation are left out. A table is TSV, CSV or lines of JSON. All but PO and MO may be packed (.gz, .zst).
+
+    Args:
+        files: one file, or a source and its translation, where line n of one translates line n of the other.
+        languages: of the two sides, e.g. ("en", "pt-BR"). PO and MO need them, and a memory in more than two languages.
+        columns: of a table, source first: names, or numbers from 1. Not needed where the first row names source and
+            target, or where there are two columns without names.
+    Returns:
+        (source, target) of each pair. A line break in a sentence is a space.
+    Raises:
+        ConfigError: an option that does not fit the files; no such language, or both sides the same.
+        DataError: a file cannot be read, or has no pair in these languages, or more than one row in a hundred is bad.
+
+    >>> from pathlib import Path
+    >>> import orthoglot
+    >>> text = "en\\tnl\\nGood morning\\tGoedemorgen\\nThank you\\tDank je\\n"
+    >>> _ = Path("words.tsv").write_text(text)
+    >>> orthoglot.read_pairs("words.tsv", columns=["en", "nl"])
+    [('Good morning', 'Goedemorgen'), ('Thank you', 'Dank je')]
+    """
+    if isinstance(languages, str) or len(languages) != 2:
+        raise ConfigError(f'languages is {languages!r}: give two codes, e.g. ("en", "pt-BR")')
+    sides = languages[0], languages[1]
+    paths = [files] if isinstance(files, str | Path) else files
+    return [(pair.source, pair.target) for pair in read([*map(Path, paths)], sides, columns).pairs]
+
+
 def _units(source: Source, languages: Languages) -> Iterator[Unit]:
     """What is read of a memory, or of two files of lines, whose text is written and encoded as it is."""
     first, second = (tag or "" for tag in languages)
@@ -323,7 +358,8 @@ def _languages(memory: Source, given: Languages) -> tuple[Languages, Languages]:
     if len(rest) != given.count(None):
         about = f"it has {', '.join(held)}" if held else "it does not state both"
         raise ConfigError(
-            f"{memory.name}: name its languages with --source-language and --target-language; {about}"
+            f"{memory.name}: name its languages with --source-language and --target-language, in Python languages=; "
+            f"{about}"
         )
     source, target = sides = [name or rest.pop(0) for name in given]
     if tag_of(source) == tag_of(target):
