@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from itertools import zip_longest
 from pathlib import Path
@@ -13,6 +15,9 @@ import nbformat
 import pytest
 import refresh
 from nbformat import NotebookNode
+
+import orthoglot
+from orthoglot.papers.published import printed_mean, printed_numbers
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
@@ -67,6 +72,34 @@ def reach(number: str) -> float:
     return SHARE * abs(float(number)) + LAST_PLACES * 10.0**-places
 
 
+def reached(notebook: NotebookNode) -> Iterator[str]:
+    """What code uses of orthoglot: names after `orthoglot.` and in imports, or all of another import."""
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        for node in ast.walk(ast.parse(cell.source)):
+            match node:
+                case ast.Import(names=names):
+                    yield from (one.name for one in names if one.name.startswith("orthoglot."))
+                case ast.ImportFrom(module="orthoglot", names=names):
+                    yield from (one.name for one in names)
+                case ast.ImportFrom(module=str(module)) if module.startswith("orthoglot."):
+                    yield module
+                case ast.Attribute(value=ast.Name(id="orthoglot"), attr=name):
+                    yield name
+                case ast.Constant(value=str(text)) if re.fullmatch(r"orthoglot(?:\.\w+)+", text):
+                    yield text
+
+
+@pytest.fixture(scope="session")
+def _data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A folder for the ready model, which the first notebook writes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        yield
+
+
+@pytest.mark.usefixtures("_data")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_shows_what_it_computes(path: Path) -> None:
     for package in PACKAGES:
@@ -108,6 +141,46 @@ def test_a_notebook_holds_nothing_of_the_machine_that_ran_it(path: Path) -> None
     assert all(size * 3 / 4 <= PICTURE for size in pictures)
     assert len(text) < 200_000
     assert json.loads(text)["nbformat_minor"] >= 5  # cells have identifiers
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_uses_of_the_package_what_it_exports_and_nothing_else(path: Path) -> None:
+    used = set(reached(nbformat.read(path, as_version=4)))
+    assert used
+    assert used <= set(orthoglot.__all__)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import orthoglot.apply.model",
+        "import numpy, orthoglot.config as config",
+        "from orthoglot import apply",
+        "from orthoglot.apply.model import Model",
+        "import orthoglot\northoglot.apply.model.Model",
+        "import_module('orthoglot.config')",
+    ],
+)
+def test_what_is_reached_otherwise_is_noticed(code: str) -> None:
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    assert not set(reached(notebook)) <= set(orthoglot.__all__)
+
+
+def test_the_printed_numbers_beside_ours_are_the_papers() -> None:
+    notebook = nbformat.read(EXAMPLES / "a-papers-table.ipynb", as_version=4)
+    (cell,) = (cell for cell in notebook.cells if cell.id == "beside")
+    table = next(node for node in ast.parse(cell.source).body if isinstance(node, ast.Assign))
+    pairs = ["en-de", "en-ja", "en-zh"]
+    means = {
+        (number.method, number.view, number.encoder): printed_mean(number, pairs)
+        for number in printed_numbers("oracle")
+        if (number.table, number.subset, number.direction) == ("8", "all", "en->xx")
+    }
+    printed = ast.literal_eval(table.value)
+    assert len(printed) == 9
+    for name, numbers in printed.items():
+        expected = [means[*name.split(", "), encoder] for encoder in ("laser", "infoxlm", "labse")]
+        assert [f"{number:.1f}" for number in numbers] == [f"{number:.1f}" for number in expected], name
 
 
 def test_there_are_three_notebooks_and_the_page_lists_them() -> None:
