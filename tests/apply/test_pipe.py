@@ -90,7 +90,9 @@ def test_from_tmx_to_tmx(models: dict[str, Path], tmp_path: Path) -> None:
     units = memory(pairs).split("  <tu ")
     assert output.read_text() == "  <tu ".join(unit for n, unit in enumerate(units) if n not in (31, 32))
     dropped = rejected.read_text().replace(
-        '<prop type="score">-1.000000</prop><prop type="reason">copy</prop>', ""
+        '<prop type="score">-1.000000</prop><prop type="reason">copy</prop>'
+        '<prop type="languages">EN-US GN</prop>',
+        "",
     )
     dropped = dropped.replace('<prop type="reason">untranslated</prop>', "")
     assert dropped == "  <tu ".join([units[0], *units[31:32], units[32] + "</body></tmx>\n"])
@@ -98,7 +100,7 @@ def test_from_tmx_to_tmx(models: dict[str, Path], tmp_path: Path) -> None:
     assert run("score", tmp_path / "in.tmx", "-o", output, *model).exit_code == 0
     rows = [line.split("\t") for line in run("score", tmp_path / "in.tmx", *model).stdout.splitlines()]
     assert re.findall(r'<prop type="score">(.*?)</prop>', output.read_text()) == [row[2] for row in rows[1:]]
-    assert re.sub(r'<prop type="(score|flag)">.*?</prop>', "", output.read_text()) == memory(pairs)
+    assert re.sub(r'<prop type="(score|flag|languages)">.*?</prop>', "", output.read_text()) == memory(pairs)
     # Scored once more, scores and flags are replaced, and nothing else is: not even a variant's own score.
     once = output.read_text().replace('creationid="me">', 'creationid="me"><prop type="score">7</prop>')
     stale = re.sub(r'(?<="score">)-?[01]|(?<="flag">)copy', "9<!-- > -->", once)

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from orthoglot.cli import app
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.formats.pairs import read
 
 PAIRS = make_pairs(30, seed=11)
 NAMED = ["--source-language", "en", "--target-language", "gn"]
@@ -39,6 +40,37 @@ def tmx(scores: list[str]) -> str:
         for n, score in enumerate(scores)
     )
     return f'<tmx version="1.4"><header srclang="en"/><body>\n{units}</body></tmx>\n'
+
+
+def variants(*texts: str) -> str:
+    return "".join(
+        f'<tuv xml:lang="{tag}"><seg>{text}</seg></tuv>'
+        for tag, text in zip(("en-US", "pt-BR", "pt-PT"), texts, strict=True)
+    )
+
+
+@pytest.mark.usefixtures("no_model")
+def test_a_score_is_of_the_two_languages_that_were_scored(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    units = f"<tu>{variants('one', 'um', 'dois')}</tu>"
+    (tmp_path / "a.tmx").write_text(f'<tmx version="1.4"><header srclang="en"/><body>{units}</body></tmx>')
+    pairs = read([tmp_path / "a.tmx"], ("en-US", "pt-BR"))
+    pairs.write(tmp_path / "b.tmx", ("score", "flag"), [(0, (0.9, ""))], others="flag")
+    given = [tmp_path / "b.tmx", "--threshold", "0.5", "-o", tmp_path / "c.tmx", "--source-language", "en-US"]
+    assert run("filter", *given, "--target-language", "pt-BR").exit_code == 0
+    assert (tmp_path / "c.tmx").read_text().count("<tu>") == 1
+    # The pair is scored anew, so a model is opened.
+    refused = run("filter", *given, "--target-language", "pt-PT")
+    assert str(refused.exception) == "a model is opened"
+    assert "its score of en-US pt-BR is not that of en-US pt-PT" in caplog.text
+    again = read([tmp_path / "b.tmx"], ("en-US", "pt-PT"))
+    again.write(tmp_path / "d.tmx", ("score", "flag"), [(0, (0.1, ""))], others="flag")
+    written = (tmp_path / "d.tmx").read_text()
+    assert '<prop type="score">0.100000</prop>' in written
+    assert '<prop type="languages">en-US pt-PT</prop>' in written
+    assert written.count("<prop") == 2
 
 
 @pytest.mark.usefixtures("no_model")

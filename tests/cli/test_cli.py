@@ -372,6 +372,24 @@ def test_a_wrong_path_or_option_is_noticed_before_the_libraries_that_take_second
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize("command", ["mine {} {}", "encode {}", "explore {} {}", "split en {}"])
+@pytest.mark.parametrize(
+    ("name", "content", "form"),
+    [
+        ("a.en.tmx", '<?xml version="1.0"?>\n<tmx version="1.4"><header/><body/></tmx>', "TMX"),
+        ("b.txt", '<xliff version="1.2"></xliff>', "XLIFF"),
+        ("c.en", 'msgid ""\nmsgstr ""\n', "PO"),
+    ],
+)
+def test_a_memory_is_no_text_of_lines(
+    command: str, name: str, content: str, form: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(content)
+    given = [*command.format(tmp_path / name, tmp_path / name).split(), "-o", str(tmp_path / "new")]
+    refused = CliRunner().invoke(app, given)
+    assert f"{name} is {form}, not a text with a sentence per line; orthoglot score" in str(refused.exception)
+
+
 READ_ONLY = [
     "get small --output new",
     "explore here.en --model model -o new",

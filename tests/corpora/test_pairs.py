@@ -412,7 +412,8 @@ def test_what_is_added_to_a_unit_is_a_prop(encoding: str, tmp_path: Path) -> Non
     )
     expected = cut(4, 5).replace("UTF-8", encoding)
     expected = expected.replace(
-        'T030405Z">\n      <note>', 'T030405Z"><prop type="score">0.500000</prop>\n      <note>'
+        'T030405Z">\n      <note>',
+        'T030405Z"><prop type="score">0.500000</prop><prop type="languages">EN-US DE</prop>\n      <note>',
     )
     expected = expected.replace('tuid="2">', 'tuid="2"><prop type="reason">&lt;copy&gt;</prop>')
     assert (tmp_path / "b.tmx").read_text(encoding=encoding) == expected
@@ -425,7 +426,8 @@ def test_a_file_may_replace_itself_and_prefixes_stay(tmp_path: Path) -> None:
         text = text.replace(f"<{name}", f"<t:{name}").replace(f"</{name}", f"</t:{name}")
     path.write_text(text.replace("<t:tmx", '<t:tmx xmlns:t="urn:tmx"'))
     read([path]).write(path, ("score",), [(2, (1.0,))])
-    assert '<t:tu tuid="4"><t:prop type="score">1.000000</t:prop><t:tuv lang="DE">' in path.read_text()
+    props = '<t:prop type="score">1.000000</t:prop><t:prop type="languages">EN-US DE</t:prop>'
+    assert f'<t:tu tuid="4">{props}<t:tuv lang="DE">' in path.read_text()
     assert read([path]).pairs == [("Wood \r <", "Wald")]
 
 

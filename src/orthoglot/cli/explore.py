@@ -9,6 +9,9 @@ import typer
 
 from orthoglot.cli import options
 
+# Of the translations that could be among the nearest, the share above chance below which the lines are doubted.
+DOUBTFUL = 0.1
+
 
 def explore(
     output: Annotated[Path, options.output("the HTML page to write; - for stdout")],
@@ -44,6 +47,7 @@ def explore(
     get that of a language identifier.
     """
     options.check_outputs(output, inputs=texts or ())
+    options.check_lines(*(texts or ()))
     options.check_model(model)
     from orthoglot.apply.pool import read
     from orthoglot.text.bitext import write_lines
@@ -58,6 +62,16 @@ def explore(
         part: exploring.neighbours(vectors, neighborhood, opened.search["device"])
         for part, vectors in exploring.vectors(opened.model, pool).items()
     }
+    shown = exploring.shares(pool, found)
+    chance = neighborhood / len(pool.sentences)
+    if (
+        parallel is None
+        and max(shown.translations.values(), default=1) < (DOUBTFUL + chance) * shown.possible
+    ):
+        options.say(
+            "hardly any sentence is near to those in the same line of the other texts: if the lines do not translate "
+            "each other, give --no-parallel"
+        )
     page = exploring.page(pool, found, opened.model)
     write_lines(output, [page])
     translations = ", translations by line" if pool.lines else ""

@@ -37,7 +37,8 @@ def filter(
     ] = None,
     columns: options.Columns = "",
     threshold: Annotated[
-        float | None, typer.Option(help="least score of a pair that passes", callback=options.finite)
+        float | None,
+        typer.Option(min=-1, max=1, help="least score of a pair that passes", callback=options.finite),
     ] = None,
     good: Annotated[
         list[Path] | None,

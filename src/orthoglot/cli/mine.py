@@ -78,6 +78,7 @@ def mine(
         raise ConfigError(f"{folders[0]} is a folder: orthoglot align pairs the documents of two folders")
     counts = _counts(shards, encode, search, paths, checkpoint)
     options.check_outputs(output, inputs=[*paths, calibration])
+    options.check_lines(*paths)
     options.check_model(model)
     from orthoglot.apply.arguments import check_best
     from orthoglot.formats.pairs import check_output, codes_of, write_rows

@@ -234,6 +234,23 @@ def check_outputs(*outputs: Path | None, inputs: Iterable[Path | None] = ()) -> 
         check_place(output)
 
 
+def check_lines(*texts: Path) -> None:
+    """Refuse translation memories where a text with a sentence per line belongs.
+
+    Raises:
+        ConfigError: a file begins as TMX, XLIFF or PO.
+        DataError: a file is no text.
+    """
+    from orthoglot.formats.sources import form_of_content
+
+    for text in texts:
+        if (form := form_of_content(text)) in ("tmx", "xliff", "po"):
+            raise ConfigError(
+                f"{text} is {form.upper()}, not a text with a sentence per line; orthoglot score {text} -o pairs.tsv "
+                "writes its pairs as a table"
+            )
+
+
 def check_place(output: Path) -> None:
     """Refuse a file or folder that cannot be made where it shall be.
 

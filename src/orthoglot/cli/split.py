@@ -28,6 +28,7 @@ def split(
     Example: orthoglot split en book.txt -o sentences.txt
     """
     options.check_outputs(output)
+    options.check_lines(text)
     from orthoglot.text import sentences
     from orthoglot.text.bitext import read_lines, write_lines
 

@@ -39,6 +39,8 @@ from orthoglot.text.tables import JsonValue, check_few, open_table
 
 Languages = tuple[str | None, str | None]
 JSON_LINES, TMX, TABLE = ".jsonl", ".tmx", ".tsv"
+# What `orthoglot score` adds, and the <prop> of TMX that names the two languages of a score.
+SCORE, LANGUAGES = "score", "languages"
 # Forms of a memory whose units are left out or get notes, by the kind that reads them.
 PO, XLIFF = ".po", ".xliff"
 REWRITTEN = {"tmx": TMX, "po": PO, "xliff": XLIFF}
@@ -88,7 +90,7 @@ class Pairs(NamedTuple):
     def with_columns(self, names: Sequence[str]) -> Pairs:
         """The same pairs, of a memory with further columns: what `write` added to its units under these names.
 
-        It is unchanged where no unit has the first of them.
+        It is unchanged where no unit has the first of them for these two languages.
         """
         if not self.memory:
             return self
@@ -98,12 +100,29 @@ class Pairs(NamedTuple):
             XLIFF: xliff_output.stored,
         }[self.form](self.memory)
         cells = [stored.get(unit, {}) for unit in self.units]
+        other = {stated for unit in cells if (stated := unit.get(LANGUAGES, self._sides())) != self._sides()}
+        if other:
+            cells = [{} if unit.get(LANGUAGES) in other else unit for unit in cells]
+            named = " and ".join(sorted(other))
+            logger.info("%s: its %s of %s is not that of %s", self.memory, names[0], named, self._sides())
         if not any(names[0] in one for one in cells):
             return self
         rows = [
             [*row, *(one.get(name, "") for name in names)] for row, one in zip(self.rows, cells, strict=True)
         ]
         return self._replace(named=True, names=[*self.names, *names], rows=rows)
+
+    def _sides(self) -> str:
+        """What the two sides are called, source first: "en-US pt-BR"."""
+        return " ".join(
+            tag or language or "" for tag, language in zip(self.tags, self.languages, strict=True)
+        )
+
+    def _about(self, cells: dict[str, Cell]) -> dict[str, Cell]:
+        """What is added to a unit. One of TMX may have further languages, so a score has its two beside it."""
+        if self.form != TMX or SCORE not in cells:
+            return cells
+        return cells | {LANGUAGES: "" if cells[SCORE] is None else self._sides()}
 
     def check_output(self, output: Path) -> None:
         """Refuse a file before the work, see `check_output`; JSON lines have no two columns of one name."""
@@ -125,7 +144,8 @@ class Pairs(NamedTuple):
         """Write some pairs with all their columns and further ones.
 
         A table has a first row of names if the pairs had one, or if columns are added. From a memory to the same form,
-        all of a chosen unit stays as it is; what is added is a <prop> of TMX, or a note.
+        all of a chosen unit stays as it is; what is added is a <prop> of TMX, with another one that names the two
+        languages, or a note.
 
         Args:
             output: file, see `write_rows`.
@@ -144,7 +164,8 @@ class Pairs(NamedTuple):
                 kept |= {unit: {**earlier, others: reason} for unit, reason in self.left_out.items()}
             removed = dict.fromkeys(without)
             kept |= {
-                self.units[number]: removed | dict(zip(added, cells, strict=True)) for number, cells in chosen
+                self.units[number]: removed | self._about(dict(zip(added, cells, strict=True)))
+                for number, cells in chosen
             }
             write_bytes(output, self._units_kept(self.memory, kept, whole=not others))
             return
@@ -329,7 +350,9 @@ def _in_one_line(name: str, pairs: list[SentencePair]) -> list[SentencePair]:
     for number in broken:
         pairs[number] = SentencePair(*(LINE_BREAK.sub(" ", side.strip()) for side in pairs[number]))
     if broken:
-        logger.info("%s: %d pairs have line breaks, which are spaces for the encoder", name, len(broken))
+        logger.info(
+            "%s: %d pairs have line breaks, which are spaces for the encoder and in .tsv", name, len(broken)
+        )
     return pairs
 
 
