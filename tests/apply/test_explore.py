@@ -209,8 +209,18 @@ def test_texts_that_are_not_parallel_have_no_translations(models: dict[str, Path
 def test_lines_that_do_not_translate_each_other_are_doubted(models: dict[str, Path], tmp_path: Path) -> None:
     pairs = make_pairs(60, seed=5)
     for name, side, turned in (("en.txt", 0, 0), ("gn.txt", 1, 20)):
-        (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in [*pairs[turned:], *pairs[:turned]]))
-    command = ["explore", tmp_path / "en.txt", tmp_path / "gn.txt", "--model", models["plda"], "--threads", "1"]
+        (tmp_path / name).write_text(
+            "".join(f"{pair[side]}\n" for pair in [*pairs[turned:], *pairs[:turned]])
+        )
+    command = [
+        "explore",
+        tmp_path / "en.txt",
+        tmp_path / "gn.txt",
+        "--model",
+        models["plda"],
+        "--threads",
+        "1",
+    ]
     command += ["-o", tmp_path / "p.html"]
     doubt = "if the lines do not translate each other, give --no-parallel"
     assert doubt in CliRunner().invoke(app, [*map(str, command)]).stderr

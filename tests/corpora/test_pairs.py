@@ -653,6 +653,12 @@ def test_the_separator_of_csv_is_found(content: str, encoding: str, tmp_path: Pa
     ]
 
 
+def test_lines_that_end_with_a_carriage_return_alone_are_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"source,target\rone,eins\rtwo,zwei\r")
+    with pytest.raises(DataError, match="its lines end with a carriage return alone; convert them with: tr"):
+        read([tmp_path / "a.csv"])
+
+
 def test_a_comma_in_a_sentence_is_no_separator(tmp_path: Path) -> None:
     pairs = [("Yes, of course, sir.", "Ja, gewiss."), ("No, sir.", "Nein, der Herr, nein."), ("So.", "So.")]
     lines = [";".join(pair) for pair in pairs]

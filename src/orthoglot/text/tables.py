@@ -36,6 +36,7 @@ Row = list[str] | BadRow
 SEPARATORS = ",;\t"  # of CSV
 # The first line that Excel takes the separator from.
 SEPARATOR_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
+CARRIAGE_RETURNS = "its lines end with a carriage return alone; convert them with: tr '\\r' '\\n' < FILE"
 HEAD_LINES = 100  # that show the separator
 TRANSLATION = "translation"  # the key under which OPUS and Hugging Face have a pair's texts by language
 MOST_BAD = 100  # one bad row of so many is left out
@@ -249,7 +250,8 @@ def _quoted_rows(path: Path, lines: Iterator[str], separators: str, wanted: Sequ
             yield _checked(done + rows.line_num - len(pending) + 1, content, row, columns)
             pending.clear()
     except csv.Error as error:
-        raise DataError(f"{path}: line {done + rows.line_num + 1}: {error}") from error
+        cause = CARRIAGE_RETURNS if "\r" in " ".join(pending) else str(error)
+        raise DataError(f"{path}: line {done + rows.line_num + 1}: {cause}") from error
 
 
 def _checked(line: int, content: str, row: list[str], columns: int) -> Row:
