@@ -188,6 +188,38 @@ def test_without_an_encoder_the_command_starts_from_the_ready_model(
     assert [one is not None for one in given] == [starts]
 
 
+def test_a_run_that_only_vectors_show_is_named_by_its_units(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    n, start = 160, 60
+    vectors = unit(np.random.default_rng(1).normal(size=(n, 16)).astype(np.float32))
+    words = ["".join(chr(97 + int(digit)) for digit in f"{number:03}") for number in range(n)]
+    translation = [number if number < start else number - 1 for number in range(n)]
+    lines = [f"q{words[i]}\tz{words[translation[i]]}\n" for i in range(n)]
+    lines.insert(5, "\tz\n")  # what cleaning has dropped is in no store, and counts as a unit
+    (tmp_path / "a.tsv").write_text("".join(lines))
+
+    class Store:
+        def find(self, sentences: list[str], language: str) -> np.ndarray:
+            letters = "q" if language == "en" else "z"
+            known = {f"{letters}{word}": number for number, word in enumerate(words)}
+            return np.array([known.get(sentence, -1) for sentence in sentences])
+
+        def take(self, rows: np.ndarray) -> np.ndarray:
+            return vectors[rows]
+
+    store: Any = Store()
+    [text] = texts_by_pair([str(tmp_path / "a.tsv")], ["en-gn"])["en-gn"]
+    module.warn_of_runs(store, text, "en-gn")
+    assert "a.tsv: by their vectors, " in caplog.text
+    # The last line before the shift has its translation in the next one, too.
+    assert f"units {start + 1} to {n + 1}: the translation stands one line after" in caplog.text
+    caplog.clear()
+    (tmp_path / "a.tsv").write_text("".join(f"q{word}\tz{word}\n" for word in words))
+    module.warn_of_runs(store, text, "en-gn")
+    assert not caplog.text
+
+
 @pytest.mark.parametrize("realign", [False, True])
 def test_a_shifted_run_is_left_out_or_paired_anew(
     checkpoint: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, realign: bool

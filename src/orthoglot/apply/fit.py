@@ -8,8 +8,11 @@ import logging
 import shutil
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from orthoglot import __version__, atomic, receipts
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder, licence_of
@@ -17,15 +20,18 @@ from orthoglot.apply.measure import further, held_out, retrieval
 from orthoglot.apply.ready import Ready
 from orthoglot.corpora.prepare import PrepareSettings, prepare
 from orthoglot.corpora.settings import CleaningSettings
-from orthoglot.decomposers.base import load_decomposer
+from orthoglot.decomposers.base import load_decomposer, unit
 from orthoglot.embeddings.embed import embed
 from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.folder import ENCODER, card, identity, locate
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.formats.base import Source
+from orthoglot.formats.sources import read_source
 from orthoglot.languages import parse_pair
 from orthoglot.statistics.records import Record, read_records, write_records
+from orthoglot.text.bitext import SentencePair
+from orthoglot.text.shifts import WINDOW, Run, find_runs_of_vectors, said
 from orthoglot.text.splitting import SplitSettings
 from orthoglot.training.decompose import collect, decompose
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
@@ -143,6 +149,9 @@ def fit(
     )
     shutil.rmtree(checkpoint / "chunks", ignore_errors=True)
     store = EmbeddingStore.open(vectors, maker)
+    for pair, texts in bitext.items():
+        for source in texts:
+            warn_of_runs(store, source, pair)
     with atomic.building(output) as place:
         if output.exists():
             raise ConfigError(
@@ -168,6 +177,38 @@ def fit(
         receipts.write(place, key)
     shutil.rmtree(checkpoint / f"training-{key[:16]}", ignore_errors=True)
     return records
+
+
+def warn_of_runs(store: EmbeddingStore, text: Source, pair: str) -> None:
+    """Say where the translations of a text stand some lines away, as its vectors show.
+
+    `prepare` has left out what numbers and names show. The rest is learnt from.
+
+    Args:
+        store: holds the vectors of what `prepare` kept.
+        text: in the order of its file, blocks of which are judged.
+        pair: its languages.
+    """
+    source, target = parse_pair(pair)
+    items = enumerate(read_source(text, source, target))
+    runs: list[Run] = []
+    while block := list(islice(items, WINDOW)):
+        pairs = [(number, item) for number, item in block if isinstance(item, SentencePair)]
+        rows = np.stack(
+            [
+                store.find([item.source for _, item in pairs], source),
+                store.find([item.target for _, item in pairs], target),
+            ]
+        )
+        known = np.flatnonzero((rows >= 0).all(axis=0))
+        x, y = (unit(store.take(side[known])) for side in rows)
+        runs += [
+            Run(pairs[known[run.start]][0], pairs[known[run.stop - 1]][0] + 1, run.offset)
+            for run in find_runs_of_vectors(x, y)
+        ]
+    if runs:
+        advice = "orthoglot score flags them, filter leaves them out"
+        logger.warning("%s: by their vectors, %s; %s", text.name, said(runs, "learnt from"), advice)
 
 
 def digest(path: Path) -> str:
