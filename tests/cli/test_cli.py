@@ -313,6 +313,7 @@ EARLY = {
     "encode here.en --model damaged -o new.npy --binary --dtype int8": (
         "binary vectors have one bit a dimension: give no dtype int8"
     ),
+    "filter here.en --model damaged --threshold 60 -o new": "--threshold 60: scores are between -1 and 1",
     "calibrate here.en --model damaged --share 0.5 --precision 95 -o new": (
         "precision 95.0: write a number between 0 and 1"
     ),

@@ -38,7 +38,7 @@ def filter(
     columns: options.Columns = "",
     threshold: Annotated[
         float | None,
-        typer.Option(min=-1, max=1, help="least score of a pair that passes", callback=options.finite),
+        typer.Option(help="least score of a pair that passes", callback=options.finite),
     ] = None,
     good: Annotated[
         list[Path] | None,
@@ -114,6 +114,8 @@ def filter(
     options.check_model(model)
     from orthoglot.formats.pairs import listed, read
 
+    if threshold is not None and not -1 <= threshold <= 1:
+        raise ConfigError(f"--threshold {threshold:g}: scores are between -1 and 1")
     if not dry_run and (threshold is None) == (good is None):
         raise ConfigError("give --threshold, or --good with translations that decide it")
     pairs = read(
