@@ -114,6 +114,16 @@ def test_no_interval_of_a_share_is_empty(values: np.ndarray) -> None:
     assert not_empty(wide, 0.95) == wide
 
 
+@pytest.mark.parametrize("value", [1.0, -1.0])
+def test_a_difference_of_shares_reaches_no_further_than_one(value: float) -> None:
+    """All of fifty items differ: the interval ends at the greatest difference, and begins Wilson's reach away."""
+    least = wilson(0.0, 50, 0.95)[1]
+    interval = not_empty(Interval(value, value, value, 50, 50), 0.95)
+    inner, outer = (interval.low, interval.high) if value > 0 else (interval.high, interval.low)
+    assert outer == value
+    assert inner == pytest.approx(value * (1 - least))
+
+
 def test_left_out_items_are_no_part_of_a_share() -> None:
     values = rng(2).integers(2, size=60).astype(float)
     holes = values.copy()
