@@ -35,7 +35,8 @@ def locked(file: Path, subject: Path, advice: str = "") -> Iterator[None]:
         try:
             handle = _open(file)
         except FileNotFoundError:
-            file.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):  # it was there, and is removed again meanwhile
+                file.parent.mkdir(parents=True, exist_ok=True)
             continue
         try:
             _acquire(handle, subject, advice)

@@ -122,8 +122,10 @@ class TwoMaps:
             same = (language[:, None] == language[None, :]) & ~torch.eye(
                 len(rows), dtype=torch.bool, device=rows.device
             )
+            others = same.sum(dim=1)
             if same.any():
-                attract = attract + 1 - cosines[same].mean()
+                means = (cosines * same).sum(dim=1)[others > 0] / others[others > 0]
+                attract = attract + (1 - means).mean()
         return {"oracle.intra_class": attract, "oracle.inter_class": push(sm, sl) + push(tm, tl)}
 
 

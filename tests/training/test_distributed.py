@@ -78,4 +78,4 @@ def test_a_process_that_fails_fails_the_whole(tmp_path: Path, capfd: pytest.Capt
     message = "training in 2 processes failed with exit code 1"
     with (tmp_path / "lock").open("w") as lock, pytest.raises(DataError, match=message):
         ranks.launch(2, ["train-together", "no-such-job.json", "nowhere"], lock)
-    assert "No such file or directory: 'no-such-job.json'" in capfd.readouterr().err
+    assert "no-such-job.json: No such file or directory" in capfd.readouterr().err
