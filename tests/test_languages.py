@@ -137,6 +137,37 @@ def test_other_pairs_are_refused_with_the_cause(pair: str, cause: str) -> None:
         languages.parse_pair(pair)
 
 
+@pytest.mark.parametrize(
+    ("pair", "tags"),
+    [
+        ("en-de", ("en", "de")),
+        ("en-pt_BR", ("en", "pt_BR")),
+        ("en-pt-BR", ("en", "pt-BR")),
+        ("pt-BR-en", ("pt-BR", "en")),
+        ("zh-Hant-en", ("zh-Hant", "en")),
+        ("en-sr@latin", ("en", "sr@latin")),
+        ("es-419-en_US", ("es-419", "en_US")),
+    ],
+)
+def test_a_pair_may_name_varieties(pair: str, tags: tuple[str, str]) -> None:
+    assert languages.tags_of_pair(pair) == tags
+
+
+@pytest.mark.parametrize(
+    ("pair", "cause"),
+    [
+        ("zh_Hans-zh_Hant", "zh_Hans and zh_Hant are one language, zh"),
+        ("en-aym", '"en-ay"'),
+        ("en-en", "same"),
+        ("en-de-fr", "two codes"),
+        ("en-pt_XX", "two codes|unknown|write it"),
+    ],
+)
+def test_other_pairs_of_varieties_are_refused(pair: str, cause: str) -> None:
+    with pytest.raises(ConfigError, match=cause):
+        languages.tags_of_pair(pair)
+
+
 def test_locales_of_a_language_come_with_the_plainest_first() -> None:
     names = ["pt_BR", "pt-AO", "PT", "pt_PT", "por", "ptx", "pt@x", "pt_BR.UTF-8", "fr"]
     assert languages.locales("pt", names) == ["PT", "pt@x", "por", "pt_PT", "pt_BR", "pt_BR.UTF-8", "pt-AO"]

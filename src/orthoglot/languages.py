@@ -222,7 +222,7 @@ def tag_of(name: str) -> Tag | None:
 
 def _named(category: str, name: str) -> str:
     """The code of a language or script that has this name in English; "" if none has."""
-    if not LONGEST_CODE < len(name) <= LONGEST_NAME:
+    if not (LONGEST_CODE < len(name) <= LONGEST_NAME and name.isprintable()):
         return ""
     code: str | None = name_to_code(category, name, "en")
     # The library takes a name that only begins so, too.
@@ -374,6 +374,33 @@ def _agreement(wanted: Tag, held: Tag) -> int:
     } - {""}
     regions, varieties = {wanted.region, held.region} - {""}, {wanted.variety, held.variety} - {""}
     return int(max(map(len, (scripts, regions, varieties))) <= 1)
+
+
+def tags_of_pair(pair: str) -> tuple[str, str]:
+    """The tags of a pair written "en-pt_BR" or "zh-Hant-en", whose languages are those of `parse_pair`.
+
+    Raises:
+        ConfigError: as of `parse_pair`; two varieties of one language.
+    """
+    parts = pair.split("-")
+    divided = (("-".join(parts[:place]), "-".join(parts[place:])) for place in range(1, len(parts)))
+    both = [sides for sides in divided if all(map(_is_side, sides))]
+    if len(both) != 1 or all(tag.is_language for tag in map(tag_of, both[0]) if tag):
+        return parse_pair(pair)
+    source, target = both[0]
+    if canonical(source) == canonical(target):
+        raise ConfigError(
+            f"language pair {pair!r}: to a model, {source} and {target} are one language, {canonical(source)}"
+        )
+    return source, target
+
+
+def _is_side(name: str) -> bool:
+    """Whether a part of a pair's name is that of a language, written as everywhere."""
+    try:
+        return is_spelling(name, canonical(name))
+    except ConfigError:
+        return False
 
 
 def parse_pair(pair: str) -> tuple[str, str]:

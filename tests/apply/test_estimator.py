@@ -175,6 +175,14 @@ def test_the_same_sentence_never_stops_and_trains() -> None:
         ({"b": np.full((N, D), np.nan)}, DataError, "0 pairs to train on"),
         ({"b": np.full((N, D), np.inf)}, DataError, r"b: row 0 \(from 0\) has a number that is not finite"),
         ({"lang_a": ["en"]}, DataError, "lang_a: 1 codes for 600 vectors"),
+        ({"a": np.ma.masked_less(world()[0], 0)}, TypeError, "a has masked numbers: remove their rows"),
+        ({"lang_b": "en"}, ConfigError, "lang_a and lang_b are both en"),
+        (
+            {"lang_a": "pt-BR", "lang_b": "pt-PT"},
+            ConfigError,
+            "are both pt: .* varieties of a language are one",
+        ),
+        ({"lang_a": ["en"] * N, "lang_b": ["gn"] * (N - 1) + ["en"]}, ConfigError, "are both en"),
         ({"lang_b": "xx-yy"}, ConfigError, "unknown language code 'xx-yy'"),
         ({"valid": np.zeros(N)}, DataError, r"valid is float64 \(600,\), expected bool"),
         ({"valid": np.zeros(N, bool)}, DataError, "600 pairs to train on and 0 to validate on"),
@@ -201,6 +209,14 @@ def test_bad_input_is_refused(changes: dict[str, Any], error: type[Exception], m
 def test_bad_settings_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         orthoglot.Decomposer(**settings).fit(*world(), "en", "gn")
+
+
+def test_masked_numbers_are_refused_and_a_mask_of_none_is_an_array(fitted: orthoglot.Decomposer) -> None:
+    a = world()[0]
+    np.testing.assert_array_equal(fitted.transform(np.ma.masked_array(a)), fitted.transform(a))
+    for split in (fitted.transform, fitted.language_part):
+        with pytest.raises(TypeError, match=r"x has masked numbers: .* x.filled\(np.nan\)"):
+            split(np.ma.masked_array(a, np.eye(*a.shape, dtype=bool)))
 
 
 def test_every_spelling_of_a_language_is_one(fitted: orthoglot.Decomposer) -> None:

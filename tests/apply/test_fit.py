@@ -40,6 +40,7 @@ from orthoglot.decomposers.moments import gather
 from orthoglot.encoders.folder import card
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.formats.base import Source
+from orthoglot.formats.sources import read_source
 from orthoglot.statistics.records import Record, read_records
 from orthoglot.tasks.heldout import UnseenPairs
 from orthoglot.text.keys import normalised
@@ -341,6 +342,28 @@ def test_a_translation_memory_gives_the_same_weights(
     assert weights[0] == weights[1]
 
 
+def test_a_memory_is_read_in_the_region_that_the_pair_names(
+    checkpoint: Path, text: Path, tmp_path: Path
+) -> None:
+    rows = [line.split("\t") for line in text.read_text().splitlines()]
+    units = "".join(
+        f'<tu><tuv xml:lang="en"><seg>{source}</seg></tuv><tuv xml:lang="pt-PT"><seg>longe {source}</seg></tuv>'
+        f'<tuv xml:lang="pt-BR"><seg>{target}</seg></tuv></tu>'
+        for source, target in rows
+    )
+    memory = tmp_path / "memory.tmx"
+    memory.write_text(f'<tmx version="1.4"><header/><body>{units}</body></tmx>')
+    texts = texts_by_pair([str(memory)], ["en-pt_BR"])
+    assert [*texts] == ["en-pt"]
+    assert [(pair.source, pair.target) for pair in read_source(texts["en-pt"][0], "en", "pt")] == [
+        (source, target) for source, target in rows
+    ]
+    run(tmp_path, checkpoint, texts, name="plda")
+    assert json.loads((tmp_path / "model/fit.json").read_text())["tags"] == {"en-pt": [["en", "pt_BR"]]}
+    with pytest.raises(ConfigError, match="holds another model"):
+        run(tmp_path, checkpoint, texts_by_pair([str(memory)], ["en-pt_PT"]), name="plda")
+
+
 def test_interrupted_fit_goes_on_and_a_finished_one_is_found_done(
     checkpoint: Path,
     text: Path,
@@ -588,6 +611,7 @@ def test_few_test_pairs_come_with_a_warning(
         (["a.tmx,b.tmx"], ["en-gn"], "a translation memory holds both languages; name one file"),
         (["a.tsv"], ["gn"], "write two codes and a hyphen"),
         (["a.tsv"], ["en-grn"], 'write it "en-gn"'),
+        (["a.tmx"], ["pt_BR-pt_PT"], "pt_BR and pt_PT are one language, pt"),
     ],
 )
 def test_texts_and_pairs_must_fit_together(bitext: list[str], pairs: list[str], message: str) -> None:

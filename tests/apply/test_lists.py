@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,8 +54,36 @@ def test_score_gives_arrays(encoder: Path) -> None:
     assert found.score[0] == pytest.approx(x @ y / np.linalg.norm(x) / np.linalg.norm(y), abs=1e-5)
     with pytest.raises(DataError, match="1 sources but 2 translations"):
         orthoglot.score(["a"], ["b", "c"], encoder)
-    with pytest.raises(ConfigError, match="several pairs"):
-        orthoglot.mine(source, target, encoder, best=2, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"best": 2}, "several pairs"),
+        ({"best": 0}, "best 0: give a whole number, 1 or more"),
+        ({"neighborhood": True}, "neighborhood True"),
+        ({"neighborhood": 2.5}, "neighborhood 2.5"),
+        ({"neighborhood": "4"}, "neighborhood '4'"),
+        ({"retrieval": "foo"}, "retrieval 'foo': give 'forward', 'backward', 'max', 'intersection'"),
+        ({"margin": "foo"}, "margin 'foo': give 'ratio', 'distance', 'absolute'"),
+        ({"threshold": float("nan")}, "threshold nan: give a finite number"),
+        ({"threshold": "1.0"}, "threshold '1.0'"),
+    ],
+)
+def test_options_of_mining_are_checked_before_the_model_is_opened(
+    options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        orthoglot.mine(["a"], ["b"], "no-such-folder", **options)
+
+
+def test_numbers_of_numpy_are_numbers(encoder: Path) -> None:
+    sides = [pair[0] for pair in PAIRS[:9]], [pair[1] for pair in PAIRS[:9]]
+    numbers: dict[str, Any] = {"neighborhood": np.int64(3), "threshold": np.float32(0.5)}
+    mined = orthoglot.mine(*sides, encoder, **numbers, device="cpu")
+    np.testing.assert_array_equal(
+        mined, orthoglot.mine(*sides, encoder, neighborhood=3, threshold=0.5, device="cpu")
+    )
 
 
 def test_a_bar_is_drawn_when_it_is_asked_for(encoder: Path, capfd: pytest.CaptureFixture[str]) -> None:

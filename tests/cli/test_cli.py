@@ -269,6 +269,27 @@ VERBS = {
     "unbias": "unbias v.npy --model {model} --languages {input} -o {output}",
     "fit": "fit --encoder {folder} --bitext {input} --pair en-gn --output {output}",
 }
+ENDINGS = {
+    "encode {text} -o v.csv": "v.csv: vectors are written as .npy, not as .csv",
+    "explore {text} -o x.pdf": "x.pdf: the page is written as .html or .htm, not as .pdf",
+    "score {text} --plot p.PNG": "p.PNG: the picture is written as .svg, not as .png",
+    "calibrate {text} --share 0.5 -o c.tsv": "c.tsv: the calibration is written as .json, not as .tsv",
+    "evaluate m --benchmark {text} -o e.csv": "e.csv: the table is written as .md or .txt, not as .csv",
+    "evaluate m --benchmark {text} --json -o e.md": "e.md: with --json, JSON is written as .json, not as .md",
+    "split en {text} -o s.docx": "s.docx: sentences are written as lines of text, not as .docx",
+    "filter {text} -o - --rejected - --threshold 0.5": "- is named for two outputs, and standard output is one",
+}
+
+
+@pytest.mark.parametrize("command", ENDINGS)
+def test_an_output_of_another_form_is_refused_before_the_work(command: str, tmp_path: Path) -> None:
+    (tmp_path / "text.tsv").write_text("one\teins\n" * 9)
+    result = run(*command.format(text="text.tsv").split(), cwd=tmp_path)
+    assert ENDINGS[command] in error_line(result)
+    assert result.returncode == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["text.tsv"]
+
+
 # The output of `fit` is a folder.
 OTHER_LINES = {
     ("fit", "a folder to write"): "exists and was not written by orthoglot fit; name another folder"
@@ -289,7 +310,7 @@ def test_the_same_fault_has_the_same_line_and_status_before_the_model_is_opened(
     (tmp_path / "cut.tsv.gz").write_bytes(gzip.compress(b"one\teins\n" * 99)[:-9])
     (tmp_path / "folder").mkdir()
     places = {name: tmp_path / f"{name}.tsv" for name in ("absent", "empty", "latin", "text")}
-    places |= {"cut": tmp_path / "cut.tsv.gz", "folder": tmp_path / "folder", "out": tmp_path / "out.tsv"}
+    places |= {"cut": tmp_path / "cut.tsv.gz", "folder": tmp_path / "folder", "out": tmp_path / "out"}
     # The model cannot be opened: whatever opens it would say so.
     for name in ("encoder.json", "decomposer.json"):
         (tmp_path / "damaged").mkdir(exist_ok=True)

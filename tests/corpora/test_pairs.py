@@ -653,10 +653,97 @@ def test_the_separator_of_csv_is_found(content: str, encoding: str, tmp_path: Pa
     ]
 
 
-def test_lines_that_end_with_a_carriage_return_alone_are_named(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_bytes(b"source,target\rone,eins\rtwo,zwei\r")
-    with pytest.raises(DataError, match="its lines end with a carriage return alone; convert them with: tr"):
+@pytest.mark.parametrize("end", ["\r", "\r\r\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("name", "separator"), [("a.csv", ","), ("a.csv", ";"), ("a.tsv", "\t"), ("a.txt", "\t"), ("a", "\t")]
+)
+def test_lines_may_end_as_on_any_machine(end: str, name: str, separator: str, tmp_path: Path) -> None:
+    rows = [f"source{separator}target", *(separator.join(pair) for pair in PAIRS)]
+    for text in (end.join(rows) + end, end.join(rows), end.join(rows[1:])):
+        (tmp_path / name).write_bytes(text.encode())
+        assert read([tmp_path / name]).pairs == PAIRS
+
+
+def test_a_text_without_line_feeds_has_lines_that_end_with_carriage_returns(tmp_path: Path) -> None:
+    for name, lines in (("a.txt", "one\rtwo\r"), ("b.txt", "eins\rzwei\r")):
+        (tmp_path / name).write_bytes(lines.encode())
+    assert read([tmp_path / "a.txt", tmp_path / "b.txt"]).pairs == PAIRS
+    # One within a line of others is a character.
+    (tmp_path / "a.txt").write_bytes(b"on\re\ntwo")
+    assert read([tmp_path / "a.txt", tmp_path / "b.txt"]).pairs[0].source == "on\re"
+
+
+GOOD_ROWS = "\n".join(f'"good, row {number}","gute Zeile"' for number in range(1_000))
+
+
+@pytest.mark.parametrize(
+    ("lines", "lost"),
+    [
+        (['"He said "hi" to me",x'], 1),  # quoted once
+        (['"He said \\"hi\\", and",x'], 1),  # a backslash before it
+        (['"never closed,x'], 2),  # takes the next row's first quotation mark
+        (['"one ""twice"" closed",x', '"two\nlines",x'], 0),
+    ],
+)
+def test_a_quotation_mark_in_csv_changes_no_other_row(
+    lines: list[str], lost: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = ["source,target", *lines, GOOD_ROWS]
+    (tmp_path / "a.csv").write_text("\n".join(rows))
+    table = read([tmp_path / "a.csv"], bad=tmp_path / "bad.tsv")
+    good = [("good, row 0".replace("0", str(number)), "gute Zeile") for number in range(1_000)]
+    bad = (tmp_path / "bad.tsv").read_text().splitlines()
+    if not lost:
+        assert table.pairs == [('one "twice" closed', "x"), ("two lines", "x"), *good]
+        assert not bad
+        return
+    assert table.pairs == good[lost - 1 :]
+    assert len(bad) == lost
+    assert f"{lost} of {1_001} rows are bad" in caplog.text
+    assert "line 2 is no CSV" in caplog.text
+
+
+def test_rows_behind_a_quotation_mark_that_never_ends_are_counted(tmp_path: Path) -> None:
+    rows = [f"row {number},Zeile" for number in range(700)]
+    rows[200] = '"' + rows[200]
+    (tmp_path / "a.csv").write_text("\n".join(["source,target", *rows]))
+    with pytest.raises(DataError, match=r"500 of 700 rows are bad, .*: line 202 is no CSV"):
         read([tmp_path / "a.csv"])
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("a.tsv", "Source\tTarget"),
+        ("a.tsv", " SOURCE\ttarget "),
+        ("a.tsv", "src\tmt"),
+        ("a.csv", "Src;TGT"),
+        ("a.tsv", "\ufeff\ufeffsource\ttarget"),
+        ("a.tsv", '"source"\t"target"'),
+        ("a.csv", "English;German"),
+        ("a.tsv", "en\tde_AT"),
+        ("a.csv", '"pt-BR","pt-PT"'),
+    ],
+)
+def test_a_row_that_names_the_sides_is_no_pair(
+    name: str, first: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    separator = next(sign for sign in ";,\t" if sign in first)
+    quote = '"' if '"' in first else ""
+    rows = [separator.join(f"{quote}{side}{quote}" for side in pair) for pair in PAIRS]
+    (tmp_path / name).write_text("\n".join([first, *rows]))
+    table = read([tmp_path / name])
+    assert table.pairs == PAIRS
+    assert table.named
+    languages = {"English;German": ("en", "de"), "en\tde_AT": ("en", "de"), '"pt-BR","pt-PT"': ("pt", "pt")}
+    assert table.languages == languages.get(first, (None, None))
+    assert ("it is no pair" in caplog.text) == (first in languages)
+
+
+@pytest.mark.parametrize("first", ["en\ten", "Hello\tHallo", "to sleep\tschlafen", '"one"\t"eins"'])
+def test_a_row_of_sentences_stays_a_pair(first: str, tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text(f"{first}\ntwo\tzwei\n")
+    assert read([tmp_path / "a.tsv"]).pairs == [tuple(first.split("\t")), PAIRS[1]]
 
 
 def test_a_comma_in_a_sentence_is_no_separator(tmp_path: Path) -> None:

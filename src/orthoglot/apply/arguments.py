@@ -22,16 +22,16 @@ def texts_by_pair(
 
     Args:
         bitext: the texts.
-        pairs: the language pair of each.
+        pairs: the language pair of each, with region or script where a memory has several: en-pt_BR.
         columns: see `source_of`.
         standard_input: where the text "-" is kept, which is read more than once.
     Raises:
-        ConfigError: not as many pairs as texts, or see `source_of`.
+        ConfigError: not as many pairs as texts, see `source_of`, or see `tags_of_pair`.
         DataError: a file is missing.
     """
     # Imported here: an absent model is to be noticed without them.
     from orthoglot.formats.sources import source_of
-    from orthoglot.languages import parse_pair
+    from orthoglot.languages import canonical, tags_of_pair
     from orthoglot.text.bitext import unpacked, write_bytes
 
     if list(bitext).count("-") > 1:
@@ -40,7 +40,7 @@ def texts_by_pair(
         raise ConfigError(f"{len(bitext)} --bitext but {len(pairs)} --pair: give one pair with each text")
     texts: dict[str, list[Source]] = {}
     for text, pair in zip(bitext, pairs, strict=True):
-        parse_pair(pair)
+        tags = tags_of_pair(pair)
         paths = [text] if Path(text).is_file() else text.split(",")
         found = source_of(printable(",".join(Path(path).name for path in paths)), paths, columns)
         if missing := [path for path in paths if path != "-" and not Path(path).exists()]:
@@ -49,7 +49,10 @@ def texts_by_pair(
             write_bytes(standard_input, unpacked(Path("-")))
             paths[paths.index("-")] = str(standard_input)
             found = found.model_copy(update={"paths": paths})
-        texts.setdefault(pair, []).append(found)
+        languages = "-".join(map(canonical, tags))
+        if languages != pair:
+            found = found.model_copy(update={"tags": [*tags]})
+        texts.setdefault(languages, []).append(found)
     return texts
 
 
@@ -80,11 +83,15 @@ def check_model(folder: Path) -> None:
 
 
 def check_best(best: int, retrieval: str, neighborhood: int) -> None:
-    """Refuse several pairs of a sentence where mining does not propose them.
+    """Refuse numbers of neighbours and pairs that mining cannot give.
 
     Raises:
-        ConfigError: `best` above 1 with another retrieval than "forward", or above `neighborhood`.
+        ConfigError: a number that is no whole one above 0; `best` above 1 with another retrieval than "forward", or
+            above `neighborhood`.
     """
+    for name, value in (("best", best), ("neighborhood", neighborhood)):
+        if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
+            raise ConfigError(f"{name} {value!r}: give a whole number, 1 or more")
     if best > 1 and retrieval != "forward":
         raise ConfigError("best: several pairs of a sentence need retrieval 'forward'")
     if best > neighborhood:

@@ -153,9 +153,9 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             lang_a, lang_b: their languages: one code, or N of them.
             valid: (N,) booleans, the pairs that nothing is fitted to and that stop the training; None draws them.
         Raises:
-            ConfigError: an unknown method or language; a setting out of range, with two names, or that does nothing
-                with the method.
-            TypeError: vectors that are sparse, or languages that are no strings.
+            ConfigError: an unknown method or language, or one language on both sides; a setting out of range, with two
+                names, or that does nothing with the method.
+            TypeError: vectors that are sparse or masked, or languages that are no strings.
             DataError: vectors that are not (N, D) twice; a row that is not finite; vectors that `prior` is not of; no
                 pair left to train or to stop on.
         """
@@ -169,6 +169,10 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise DataError(f"a is {sides[0].shape} but b is {sides[1].shape}: translations come in rows")
         n = len(sides[0])
         codes = [_codes(lang_a, n, "lang_a"), _codes(lang_b, n, "lang_b")]
+        if same := next((code for code, other in zip(*codes, strict=True) if code == other), ""):
+            raise ConfigError(
+                f"lang_a and lang_b are both {same}: to a model, varieties of a language are one language"
+            )
         held = None if valid is None else np.asarray(valid)
         if held is not None and (held.shape != (n,) or held.dtype != bool):
             raise DataError(f"valid is {held.dtype} {held.shape}, expected bool ({n},)")
@@ -223,7 +227,7 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             language: one code or N of them, for methods that need it (centering).
             partner: the language that they are compared with, which centering per pair asks for.
         Raises:
-            TypeError: a sparse matrix.
+            TypeError: a sparse matrix, or masked numbers.
             DataError: vectors that are not (N, D), or a row that is not finite; no weights of a language.
         """
         return self._parts(x, language, partner).meaning
@@ -384,6 +388,10 @@ def _dense(x: Any, name: str) -> Any:
         raise TypeError(
             f"{name} is a sparse {type(x).__name__}, but dense data is required: give {name}.toarray()"
         )
+    if isinstance(x, np.ma.MaskedArray):
+        if np.ma.is_masked(x):
+            raise TypeError(f"{name} has masked numbers: remove their rows, or give {name}.filled(np.nan)")
+        x = x.data
     if isinstance(x, torch.Tensor):
         if x.layout is not torch.strided:
             raise TypeError(f"{name} is a sparse tensor, but dense data is required: give {name}.to_dense()")

@@ -109,9 +109,9 @@ def read(path: Path, languages: Languages = (None, None), columns: Sequence[str 
         )
     if len(rows) < FEW:
         logger.warning("%s: %d pairs are few: the intervals are rough", path, len(rows))
-    # The codes, or what the columns are called.
+    # The languages as they were named, or what the columns are called.
     names = [found.names[place] for place in found.places[:2]] if found.named else SIDES
-    source, target = (code or name for code, name in zip(found.languages, names, strict=True))
+    source, target = (tag or name for tag, name in zip(found.tags, names, strict=True))
     called = printable(source), printable(target)
     return Benchmark(printable(path.name), [row[0] for row in rows], [row[1] for row in rows], gold, called)
 

@@ -89,10 +89,12 @@ def fit(
         for pair, texts in bitext.items()
     }
     columns = {pair: [getattr(text, "columns", []) for text in texts] for pair, texts in bitext.items()}
+    tags = {pair: named for pair, texts in bitext.items() if any(named := [text.tags for text in texts])}
     planned = {
         "bitext": {pair: [text.name for text in texts] for pair, texts in bitext.items()},
         "sha256": digests,
         "columns": columns,
+        **({"tags": tags} if tags else {}),
         "cleaning": cleaning.model_dump(),
         "splits": splits.model_dump(),
         "method": {"name": name, **method.model_dump()},
@@ -113,7 +115,7 @@ def fit(
     for pair, texts in bitext.items():
         settings = PrepareSettings(pair=pair, sources=texts, cleaning=cleaning, splits=splits)
         folder = checkpoint / "bitext" / pair
-        key = _key(digests[pair], columns[pair], planned["cleaning"], planned["splits"])
+        key = _key(digests[pair], columns[pair], tags.get(pair), planned["cleaning"], planned["splits"])
         _stage(folder, key, partial(prepare, settings, []))
         folders.append(folder)
     test = held_out(folders)
@@ -123,7 +125,9 @@ def fit(
     home = checkpoint / ENCODER
     maker = identity(home)
     embedding = EmbeddingSettings(train_pairs=EVERYTHING)
-    encoded = _key(maker, digests, columns, planned["cleaning"], planned["splits"], embedding.model_dump())
+    encoded = _key(
+        maker, digests, columns, tags, planned["cleaning"], planned["splits"], embedding.model_dump()
+    )
     described = planned | {
         "encoder": {
             "name": card(home)["name"],

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from orthoglot.apply.mine import distinct, obvious
+from orthoglot.apply.mine import check_mining, distinct, obvious
 from orthoglot.apply.mine import mine as mine_vectors
 from orthoglot.apply.model import Model
 from orthoglot.apply.score import score as score_pairs
@@ -95,6 +95,7 @@ def mine(
     Source: docs/papers.md#protocol-margin.
     """
     sides = [distinct(strings(source, "source"), "source"), distinct(strings(target, "target"), "target")]
+    check_mining(margin, retrieval, neighborhood, threshold, best)
     opened = _opened(model, device)
     part = part or opened.usual_part
     languages = (source_language, target_language)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -16,7 +18,7 @@ from orthoglot.apply.scored import has_letter
 from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.apply.threshold import suggest
 from orthoglot.atomic import replacing
-from orthoglot.errors import DataError
+from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import not_finite
 from orthoglot.tasks.margins import Margin, Mined, Strategy, both_cosines, candidates, mine_found
 from orthoglot.tasks.neighbours import Nearest
@@ -92,11 +94,11 @@ def mine(
         threads: of the search on a CPU.
         memory: GiB, see `orthoglot.tasks.search.search`.
     Raises:
-        ConfigError: see `check_best`; a search that needs faiss, which is not installed.
+        ConfigError: see `check_mining`; a search that needs faiss, which is not installed.
         DataError: a vector is not finite.
     Source: docs/papers.md#protocol-margin.
     """
-    check_best(best, retrieval, neighborhood)
+    check_mining(margin, retrieval, neighborhood, threshold, best)
     for name, vectors in (("x", x), ("y", y)):
         if len(wrong := not_finite(vectors)):
             raise DataError(f"{name}: vector {wrong[0]} (from 0) is not finite")
@@ -104,6 +106,20 @@ def mine(
     how: dict[str, Any] = {"margin": margin, "retrieval": retrieval, "threshold": threshold, "best": best}
     pairs, further = by_margin(found, both_cosines(x, y, found), **how)
     return pairs, facts | further
+
+
+def check_mining(margin: str, retrieval: str, neighborhood: int, threshold: float | None, best: int) -> None:
+    """Refuse what `mine` cannot do, before sentences are encoded.
+
+    Raises:
+        ConfigError: an unknown margin or retrieval, a threshold that is no finite number, or see `check_best`.
+    """
+    for name, value, values in (("margin", margin, Margin), ("retrieval", retrieval, Strategy)):
+        if value not in get_args(values):
+            raise ConfigError(f"{name} {value!r}: give {', '.join(map(repr, get_args(values)))}")
+    if threshold is not None and not (isinstance(threshold, Real) and math.isfinite(threshold)):
+        raise ConfigError(f"threshold {threshold!r}: give a finite number, or None")
+    check_best(best, retrieval, neighborhood)
 
 
 def by_margin(

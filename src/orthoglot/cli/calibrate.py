@@ -51,6 +51,7 @@ def calibrate(
     The share of sentences with a translation is estimated from the texts of --among; without them, give --share.
     """
     options.check_outputs(output, bad, inputs=[*files, *(among or ())])
+    options.check_ending(output, ".json", content="the calibration is written")
     options.check_model(model)
     from orthoglot.apply.arguments import check_between_0_and_1, check_share
 

@@ -52,6 +52,7 @@ def encode(
     made. An interrupted call goes on where it stopped.
     """
     options.check_outputs(output, inputs=[text])
+    options.check_ending(output, ".npy", content="vectors are written")
     options.check_lines(text)
     options.check_model(model)
     from orthoglot.apply.compact import SCALE, check_form

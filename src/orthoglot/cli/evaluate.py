@@ -53,6 +53,11 @@ def evaluate(
     if not benchmark:
         raise ConfigError("nothing to measure on: give --benchmark FILE")
     options.check_outputs(output, inputs=[*benchmark, *(text or ())])
+    options.check_ending(
+        output,
+        *([".json"] if as_json else [".md", ".txt"]),
+        content="with --json, JSON is written" if as_json else "the table is written",
+    )
     options.check_model(model)
     # Only now the libraries that take seconds: a wrong option fails at once.
     from orthoglot.apply import evaluate as evaluation

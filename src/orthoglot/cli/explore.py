@@ -47,6 +47,7 @@ def explore(
     get that of a language identifier.
     """
     options.check_outputs(output, inputs=texts or ())
+    options.check_ending(output, ".html", ".htm", content="the page is written")
     options.check_lines(*(texts or ()))
     options.check_model(model)
     from orthoglot.apply.pool import read

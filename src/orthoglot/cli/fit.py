@@ -20,7 +20,12 @@ def fit(
             ".po, .mo); also .gz or .zst; - for a table on standard input; repeat for more texts"
         ),
     ],
-    pair: Annotated[list[str], typer.Option(help="language pair of each --bitext, pivot first, e.g. en-gn")],
+    pair: Annotated[
+        list[str],
+        typer.Option(
+            help="language pair of each --bitext, pivot first, e.g. en-gn, or en-pt_BR of a memory with pt_PT, too"
+        ),
+    ],
     output: Annotated[Path, typer.Option(help="the model folder to write")],
     encoder: Annotated[
         str | None,

@@ -220,6 +220,8 @@ def check_outputs(*outputs: Path | None, inputs: Iterable[Path | None] = ()) -> 
     Raises:
         ConfigError: a folder is there, the place is no folder or may not be written to, or two are one file.
     """
+    if outputs.count(STANDARD) > 1:
+        raise ConfigError("- is named for two outputs, and standard output is one; name a file for the other")
     places = [output.resolve() for output in outputs if output is not None and output != STANDARD]
     if twice := [place for place, count in Counter(places).items() if count > 1]:
         raise ConfigError(f"{twice[0]} is named for two outputs; name another file")
@@ -232,6 +234,21 @@ def check_outputs(*outputs: Path | None, inputs: Iterable[Path | None] = ()) -> 
         if output.is_dir():
             raise ConfigError(f"{output} is a folder; name the file to write")
         check_place(output)
+
+
+def check_ending(output: Path | None, *endings: str, content: str) -> None:
+    """Refuse a file whose name says that it is of another form.
+
+    Args:
+        output: file; "-" and a name without an ending are of any form.
+        endings: of the form.
+        content: what is written, for the message: "vectors".
+    Raises:
+        ConfigError: another ending.
+    """
+    suffix = output.suffix.lower() if output is not None and output != STANDARD else ""
+    if suffix not in ("", *endings):
+        raise ConfigError(f"{output}: {content} as {' or '.join(endings)}, not as {suffix}")
 
 
 def check_lines(*texts: Path) -> None:

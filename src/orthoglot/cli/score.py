@@ -55,6 +55,7 @@ def score(
     """
     options.check_outputs(output, plot, bad)
     options.check_outputs(plot, bad, inputs=files)
+    options.check_ending(plot, ".svg", content="the picture is written")
     options.check_model(model)
     from orthoglot.apply.scored import Words, summary
     from orthoglot.formats.pairs import read

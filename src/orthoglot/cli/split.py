@@ -9,6 +9,23 @@ from typing import Annotated
 import typer
 
 from orthoglot.cli import options
+from orthoglot.errors import ConfigError
+
+# Endings of files that are no lines of text.
+OTHER_FORMS = (
+    ".csv",
+    ".doc",
+    ".docx",
+    ".html",
+    ".json",
+    ".odt",
+    ".pdf",
+    ".po",
+    ".rtf",
+    ".tmx",
+    ".xliff",
+    ".xlsx",
+)
 
 
 def split(
@@ -28,6 +45,8 @@ def split(
     Example: orthoglot split en book.txt -o sentences.txt
     """
     options.check_outputs(output)
+    if (suffix := output.suffix.lower()) in OTHER_FORMS:
+        raise ConfigError(f"{output}: sentences are written as lines of text, not as {suffix}")
     options.check_lines(text)
     from orthoglot.text import sentences
     from orthoglot.text.bitext import read_lines, write_lines

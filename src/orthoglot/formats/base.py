@@ -98,11 +98,15 @@ class Source(Settings):
     """The files."""
     max_pairs: Whole = 0
     """Pairs at most that are used, a sample; 0 for all."""
+    tags: list[str] = []
+    """Of source and target in its files, e.g. en and pt-BR; their languages if there are none."""
 
     @model_validator(mode="after")
     def _something_is_read(self) -> Self:
         if not self.paths:
             raise ValueError("paths: name a file")
+        if len(self.tags) not in (0, 2):
+            raise ValueError("tags: name two")
         return self
 
 

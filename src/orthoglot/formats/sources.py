@@ -150,8 +150,7 @@ def read_source(
     """
 
     def read() -> Iterator[Item]:
-        items: Iterator[Item] = load(kinds, source.kind).read(source, first, second)
-        return judge(items)
+        return judge(_items(source, first, second))
 
     items = sampled(read, source.max_pairs) if source.max_pairs else read()
     items = items if nul else _without_nul(items)
@@ -165,6 +164,11 @@ def read_source(
         yield item
     if count:
         check_few(source.name, bad, count, total)
+
+
+def _items(source: Source, first: str, second: str) -> Iterator[Item]:
+    items: Iterator[Item] = load(kinds, source.kind).read(source, *(source.tags or (first, second)))
+    return items
 
 
 def _without_nul(items: Iterator[Item]) -> Iterator[Item]:
@@ -181,7 +185,7 @@ def write_bad_rows(output: Path, texts: Iterable[tuple[Source, str, str]], *, nu
 
     def lines() -> Iterator[bytes]:
         for source, first, second in texts:
-            items: Iterator[Item] = load(kinds, source.kind).read(source, first, second)
+            items = _items(source, first, second)
             items = items if nul else _without_nul(items)
             yield from bad_lines(
                 source.name, (item.row for item in items if isinstance(item, LeftOut) and item.row)

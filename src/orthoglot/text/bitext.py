@@ -1,8 +1,8 @@
 """Aligned sentences on disk: Moses pairs and TSV in, deterministic TSV out.
 
 Line n of one side belongs to line n of the other, so only a line feed ends a line (not U+2028, a form feed or a lone
-carriage return) and an empty line stays a line. A carriage return before the line feed is no part of the line, nor is a
-byte order mark at the start of a line or cell.
+carriage return) and an empty line stays a line. In a text without line feeds, carriage returns end lines. Those before
+a line feed are no part of the line, nor is a byte order mark at the start of a line or cell.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -29,6 +30,7 @@ LINES = 1_000  # that are paired, or written, at once
 BLOCK = 20_000  # pairs or sentences that are worked on at once
 NUL = "\0"
 MARK = "\ufeff"  # a byte order mark
+MARKS = re.compile(rf"(^|[\n\t]){MARK}+")
 LONGEST = 1 << 24  # bytes of a line
 BLANK = {ord(character): " " for character in "\t\n\r"}
 SIDES = ("source", "target")  # names of columns with sentences
@@ -142,10 +144,12 @@ def decoded(chunks: Iterable[bytes], name: str, *, escaped: bool = False) -> Ite
             `name`.
     """
     rest, done = bytearray(), 0
-    for chunk in utf8(chunks, name):
+    for chunk in _ended_by_feeds(utf8(chunks, name)):
         whole, feed, end = chunk.rpartition(b"\n")
         if feed:
-            text = _text(bytes(rest + whole + feed), name, done, escaped).replace("\r\n", "\n")
+            text = _text(bytes(rest + whole + feed), name, done, escaped)
+            while "\r\n" in text:
+                text = text.replace("\r\n", "\n")
             lines = text.removesuffix("\n").split("\n")
             done += len(lines)
             yield from lines
@@ -155,6 +159,19 @@ def decoded(chunks: Iterable[bytes], name: str, *, escaped: bool = False) -> Ite
             raise DataError(f"{name}: line {done + 1} is longer than {LONGEST >> 20} MiB: no text of lines")
     if rest:
         yield _text(bytes(rest), name, done, escaped)
+
+
+def _ended_by_feeds(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The text with a line feed for each carriage return, if its first MiB has no line feed."""
+    rest = iter(chunks)
+    head = bytearray()
+    for chunk in rest:
+        head += chunk
+        if b"\n" in chunk or len(head) >= CHUNK_BYTES:
+            break
+    alone = b"\r" in head and b"\n" not in head
+    for chunk in chain([bytes(head)], rest):
+        yield chunk.replace(b"\r", b"\n") if alone else chunk
 
 
 def is_text(lines: Iterable[str]) -> bool:
@@ -343,4 +360,4 @@ def _text(line_bytes: bytes, name: str, done: int, escaped: bool) -> str:
             "with iconv; no line of a text is left out"
         ) from error
     # A mark in the middle is of files that were put one after, or beside, the other.
-    return text.removeprefix(MARK).replace(f"\n{MARK}", "\n").replace(f"\t{MARK}", "\t")
+    return MARKS.sub(r"\1", text) if MARK in text else text

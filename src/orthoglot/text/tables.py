@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.languages import is_locale, locales
+from orthoglot.languages import is_known, is_locale, locales, tag_of
 from orthoglot.text.bitext import (
     LINES,
     MARK,
@@ -36,8 +36,10 @@ Row = list[str] | BadRow
 SEPARATORS = ",;\t"  # of CSV
 # The first line that Excel takes the separator from.
 SEPARATOR_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
-CARRIAGE_RETURNS = "its lines end with a carriage return alone; convert them with: tr '\\r' '\\n' < FILE"
+QUOTED = re.compile(r'"(.*)"')
 HEAD_LINES = 100  # that show the separator
+# Names of columns in the files of other tools, in small letters.
+SOURCE_NAMES, TARGET_NAMES = ("source", "src"), ("target", "tgt", "trg", "mt")
 TRANSLATION = "translation"  # the key under which OPUS and Hugging Face have a pair's texts by language
 MOST_BAD = 100  # one bad row of so many is left out
 SHOWN = 3  # bad rows that an error names
@@ -80,10 +82,11 @@ def open_table(
 ) -> Table:
     """The rows of a TSV or CSV file or of lines of JSON, and in which columns the sentences are.
 
-    The first row is no pair if it has the names `source` and `target`, or if `columns` are names. Without such a row,
-    a table has as many columns as most of the first 1,000 rows. In JSON, each line is an object. The columns are
-    the keys of the first 1,000; what an object lacks is empty. The two texts by language under `translation` count as
-    columns.
+    The first row is no pair if it has the names `source` and `target` (or `src`, `tgt`, `trg`, `mt`, in any case), if
+    it has two cells that name two languages, or if `columns` are names. Cells of TSV are quoted if these names are.
+    Without such a row, a table has as many columns as most of the first 1,000 rows. In JSON, each line is an object.
+    The columns are the keys of the first 1,000; what an object lacks is empty. The two texts by language under
+    `translation` count as columns.
 
     Args:
         path: the file; "-" is standard input.
@@ -100,19 +103,44 @@ def open_table(
     lines = chain([start], lines)
     if _ending(path) in (".jsonl", ".ndjson", ".json") or is_object(start):
         return _json_table(path, lines, columns, languages)
-    wanted = [column for column in columns if isinstance(column, str)] or SIDES
-    first, rows = _after_bad(path, _rows(path, lines, wanted))
-    named = {*SIDES} <= {*first} or any(isinstance(column, str) for column in columns)
+    wanted = [column for column in columns if isinstance(column, str)]
+    head = start.split("\t")
+    bare = [QUOTED.sub(r"\1", cell) for cell in head]
+    quoted = bare != head and _is_head(bare, wanted)
+    first, rows = _after_bad(path, _rows(path, lines, wanted, quoted=quoted))
+    sides = () if wanted else _sides_in(first)
+    named = bool(sides or wanted)
     if not columns and not named and len(first) not in widths:
         raise DataError(
             f"{path}: line 1 has {len(first)} columns, not {' or '.join(map(str, widths))}, and no names source and "
             "target; say which have sentences: --columns 2,3"
         )
-    columns = columns or (SIDES if named else range(1, len(first) + 1))
-    places = places_of(path, first, columns)
+    stated: Languages = (None, None)
+    if sides and sides[0].strip().lower() not in SOURCE_NAMES:
+        stated = sides[0].strip(), sides[1].strip()
+        logger.warning("%s: line 1 names languages, %s and %s: it is no pair", path, *stated)
+    places = places_of(path, first, columns or sides or range(1, len(first) + 1))
     if not named:
         return Table([], places, rows)
-    return Table(first, places, (row for row in rows if row is not first))
+    return Table(first, places, (row for row in rows if row is not first), stated)
+
+
+def _sides_in(row: Sequence[str]) -> tuple[str, ...]:
+    """The names of source and target in a first row; none if it has sentences."""
+    sides = tuple(
+        next((cell for name in names for cell in row if cell.strip().lower() == name), "")
+        for names in (SOURCE_NAMES, TARGET_NAMES)
+    )
+    if all(sides):
+        return sides
+    tags = [tag_of(cell) for cell in row]
+    languages = len(row) == len(SIDES) and all(tag and is_known(tag.language) for tag in tags)
+    return tuple(row) if languages and tags[0] != tags[1] else ()
+
+
+def _is_head(row: Sequence[str], wanted: Sequence[str] | None) -> bool:
+    """Whether a first row names columns: all wanted ones, if none is wanted those of source and target; any if None."""
+    return wanted is None or ({*wanted} <= {*row} if wanted else bool(_sides_in(row)))
 
 
 def check_few(name: str, bad: Sequence[BadRow], count: int, total: int) -> None:
@@ -196,15 +224,14 @@ def _ending(path: Path) -> str:
 
 
 def _rows(
-    path: Path, lines: Iterator[str], wanted: Sequence[str] = (), *, quoted: bool = False
+    path: Path, lines: Iterator[str], wanted: Sequence[str] | None = None, *, quoted: bool = False
 ) -> Iterator[Row]:
     """The rows of TSV or CSV, as the name says; those that have another number of cells than most are bad.
 
     Args:
         path: of the table.
         lines: of it, `escaped`.
-        wanted: names of columns. A first row with all of them, or any first row if there are none, says how many cells
-            a row has.
+        wanted: see `_is_head`. Such a first row says how many cells a row has.
         quoted: see `read_table`.
     """
     comma = _ending(path) == ".csv"
@@ -215,7 +242,7 @@ def _rows(
     )
 
 
-def _tab_rows(lines: Iterator[str], wanted: Sequence[str]) -> Iterator[Row]:
+def _tab_rows(lines: Iterator[str], wanted: Sequence[str] | None) -> Iterator[Row]:
     done = columns = 0
     while some := list(islice(lines, LINES)):
         rows = [line.split("\t") for line in some]
@@ -228,7 +255,9 @@ def _tab_rows(lines: Iterator[str], wanted: Sequence[str]) -> Iterator[Row]:
         done += len(some)
 
 
-def _quoted_rows(path: Path, lines: Iterator[str], separators: str, wanted: Sequence[str]) -> Iterator[Row]:
+def _quoted_rows(
+    path: Path, lines: Iterator[str], separators: str, wanted: Sequence[str] | None
+) -> Iterator[Row]:
     head = list(islice(lines, HEAD_LINES))
     done = 0
     if head and len(separators) > 1 and (stated := SEPARATOR_LINE.fullmatch(head[0])):
@@ -243,15 +272,23 @@ def _quoted_rows(path: Path, lines: Iterator[str], separators: str, wanted: Sequ
             pending.append(line)
             yield f"{line}\n"
 
-    rows = csv.reader(noted(), delimiter=separator)
-    try:
-        for row in rows:
-            content = " ".join(pending)
-            yield _checked(done + rows.line_num - len(pending) + 1, content, row, columns)
-            pending.clear()
-    except csv.Error as error:
-        cause = CARRIAGE_RETURNS if "\r" in " ".join(pending) else str(error)
-        raise DataError(f"{path}: line {done + rows.line_num + 1}: {cause}") from error
+    rows = csv.reader(noted(), delimiter=separator, strict=True)
+    while True:
+        try:
+            row, fault = next(rows), ""
+        except StopIteration:
+            return
+        except csv.Error as error:
+            row, fault = [], f"is no CSV ({error}); within a quoted cell a quotation mark is written twice"
+        start = done + rows.line_num - len(pending) + 1
+        if fault:
+            # A quotation mark too many can take whole rows in: each of their lines counts.
+            yield BadRow(start, fault, pending[0])
+            for line, content in enumerate(pending[1:], start + 1):
+                yield BadRow(line, f"belongs to line {start}, which is no CSV", content)
+        else:
+            yield _checked(start, " ".join(pending), row, columns)
+        pending.clear()
 
 
 def _checked(line: int, content: str, row: list[str], columns: int) -> Row:
@@ -260,19 +297,19 @@ def _checked(line: int, content: str, row: list[str], columns: int) -> Row:
     return BadRow(line, fault, content) if fault else row
 
 
-def _width(rows: Sequence[Sequence[str]], wanted: Sequence[str]) -> int:
+def _width(rows: Sequence[Sequence[str]], wanted: Sequence[str] | None) -> int:
     """How many cells a row has: as the first one that names columns, or as most."""
     if not rows:
         return 0
-    return len(rows[0]) if {*wanted} <= {*rows[0]} else Counter(map(len, rows)).most_common(1)[0][0]
+    return len(rows[0]) if _is_head(rows[0], wanted) else Counter(map(len, rows)).most_common(1)[0][0]
 
 
-def _separator(lines: Sequence[str], separators: str, wanted: Sequence[str]) -> str:
+def _separator(lines: Sequence[str], separators: str, wanted: Sequence[str] | None) -> str:
     """Of some separators the one by which the first row has the wanted names, or most rows equally many cells."""
     sizes_of: dict[str, tuple[int, int]] = {}
     for separator in separators:
         rows = _parsed(lines, separator)
-        if rows and wanted and {*wanted} <= {*rows[0]}:
+        if rows and wanted is not None and _is_head(rows[0], wanted):
             return separator
         sizes = Counter(len(row) for row in rows if len(row) > 1)
         size, count = max(sizes.items(), key=lambda item: item[1], default=(0, 0))
