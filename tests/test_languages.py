@@ -179,6 +179,27 @@ def test_locales_of_a_language_come_with_the_plainest_first() -> None:
     assert languages.locales("es", ["es_419", "es_ES"]) == ["es_ES", "es_419"]
     assert languages.locales("qaa", ["qaa", "de"]) == ["qaa"]
     assert languages.locales("de", []) == []
+    assert languages.locales("fa", ["fa-AF", "fa-IR", "fa-TJ"]) == ["fa-IR", "fa-AF", "fa-TJ"]
+    assert languages.locales("ar", ["ar-AE", "ar-EG", "ar"]) == ["ar", "ar-EG", "ar-AE"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names", "taken"),
+    [
+        ("sr-RS", ["sr", "sr-Latn-RS"], ["sr"]),
+        ("sr-RS", ["sr-Latn-RS"], []),
+        ("sr-RS", ["sr-Cyrl-RS", "sr-Latn-RS"], ["sr-Cyrl-RS"]),
+        ("zh-CN", ["zh", "zh-Latn-CN"], ["zh"]),
+        ("zh-CN", ["zh-Hans", "zh-Hant"], ["zh-Hans"]),
+        ("zh-TW", ["zh-Hans", "zh-Hant"], ["zh-Hant"]),
+        ("ja-JP", ["ja", "ja-Latn-JP"], ["ja"]),
+        ("en-GB-oed", ["en-US", "en-GB"], ["en-GB"]),
+        ("pt-BR", ["pt-PT"], []),
+        ("sr-Latn", ["sr-RS", "sr-Latn-RS"], ["sr-Latn-RS"]),
+    ],
+)
+def test_a_region_without_a_script_has_the_usual_one(wanted: str, names: list[str], taken: list[str]) -> None:
+    assert languages.locales(wanted, names) == taken
 
 
 def test_a_locale_is_one_of_a_known_language() -> None:
@@ -200,6 +221,8 @@ NAMES = {
     "es-ES_tradnl": ("es", "", "ES", "tradnl"),
     "de-DE-1996": ("de", "", "DE", "1996"),
     "en-GB-oxendict": ("en", "", "GB", "oxendict"),
+    "en-GB-oed": ("en", "", "GB", "oxendict"),
+    "no-bok": ("nb", "", "", ""),
     "en-US-u-ca-buddhist": ("en", "", "US", "u-ca-buddhist"),
     "de_DE.UTF-8": ("de", "", "DE", ""),
     "ru_RU.KOI8-R": ("ru", "", "RU", ""),

@@ -205,6 +205,8 @@ def tag_of(name: str) -> Tag | None:
     text = _WINDOWS.sub(lambda found: f"zh-Han{found[1].lower()}", posix["tag"].replace("_", "-"))
     try:
         tag = langcodes.Language.get(_REGION_FIRST.sub(r"\1-\3-\2", text), normalize=False)
+        if "-" in (tag.language or ""):  # older than BCP 47: en-GB-oed
+            tag = langcodes.Language.get(text)
     except LanguageTagError:
         return None
     modifier = posix["modifier"] or ""
@@ -329,9 +331,10 @@ def locales(name: str, names: Iterable[str], *, any_script: bool = False) -> lis
     """Those names of locales that stand for a language or one of its varieties, the preferred one first.
 
     For a language alone: first the name with the script that most text of the language has (zh_Hans), then the
-    language alone, then the regions in the order that corpora prefer them in (pt_PT before pt_BR), then the others by
-    name. For a script, region or variety: the same one; if there is none, those that say more (zh-TW for zh-Hant), or
-    else less (pt for pt-BR), but never something else (pt-PT for pt-BR).
+    language alone, then the regions in the order that corpora prefer them in (pt_PT before pt_BR), then the one where
+    most speakers are by CLDR (fa_IR), then the others by name. For a script, region or variety: the same one; if there
+    is none, those that say more (zh-TW for zh-Hant), or else less (pt for pt-BR), but never something else (pt-PT for
+    pt-BR).
 
     Args:
         name: a language, or a variety of one, e.g. pt or pt-BR.
@@ -349,11 +352,12 @@ def locales(name: str, names: Iterable[str], *, any_script: bool = False) -> lis
         most = max(agreement.values())
         tags = {one: tag for one, tag in tags.items() if most and agreement[one] == most}
     known = [spelling.lower() for spelling in spellings(wanted.language)]
+    region = langcodes.Language.make(language=wanted.language).maximize().territory
     ranked = []
     for one, tag in tags.items():
         other = wanted.is_language and tag.script not in ("", script(wanted.language))
         plain = re.split("[.@]", one)[0].replace("-", "_").lower()
-        place = known.index(plain) if plain in known else len(known)
+        place = known.index(plain) if plain in known else len(known) + (tag.region != region)
         if any_script or not other:
             ranked.append((other, bool(tag.variety), not tag.script, bool(tag.region), place, one))
     return [one for *_, one in sorted(ranked)]
@@ -366,14 +370,14 @@ def _agreement(wanted: Tag, held: Tag) -> int:
     """
     if held == wanted:
         return 3
-    if all(held_part == part for part, held_part in zip(wanted, held, strict=True) if part):
-        return 2
     scripts = {
         tag.script or (script(tag.language) if tag.region and tag.language in _LANGUAGES else "")
         for tag in (wanted, held)
     } - {""}
     regions, varieties = {wanted.region, held.region} - {""}, {wanted.variety, held.variety} - {""}
-    return int(max(map(len, (scripts, regions, varieties))) <= 1)
+    if max(map(len, (scripts, regions, varieties))) > 1:
+        return 0
+    return 2 if all(held_part == part for part, held_part in zip(wanted, held, strict=True) if part) else 1
 
 
 def tags_of_pair(pair: str) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from orthoglot.errors import DataError
 from orthoglot.formats.base import Source
 from orthoglot.formats.kinds import tmx
 from orthoglot.formats.kinds.local import LocalSettings
+from orthoglot.formats.pairs import read as read_file
 from orthoglot.formats.sources import form_of, read_source
 from orthoglot.text import xml_memory
 from orthoglot.text.bitext import LeftOut, SentencePair, write_pairs
@@ -206,6 +207,64 @@ def test_units_of_xliff_2(tmp_path: Path) -> None:
       <segment id="3"><source>Bus</source><target>Bus<cp hex="0001"/></target></segment>"""
     path = write(tmp_path / "m.xliff", XLIFF2, units)
     assert read(path) == [("A red X", "Ein roter X"), LeftOut("fuzzy"), ("Bus", "Bus")]
+
+
+@pytest.mark.parametrize(
+    ("form", "code"),
+    [
+        (TMX, "<ph>&lt;br/&gt;</ph>"),
+        (TMX, " <ph>&lt;BR&gt;</ph> "),
+        (TMX, '<bpt i="1">&lt;p class="x"&gt;</bpt>'),
+        (TMX, '<ph type="lb"/>'),
+        (TMX, "<ph>&#10;</ph>"),
+        (TMX, "<br/>"),
+        (XLIFF, '<x id="1" ctype="lb"/>'),
+        (XLIFF, '<x id="1" ctype="x-br" equiv-text="&lt;br&gt;"/>'),
+        (XLIFF, '<x id="1" equiv-text="&#10;"/>'),
+        (XLIFF2, '<ph id="1" type="fmt" subType="xlf:lb"/>'),
+        (XLIFF2, '<cp hex="0009"/>'),
+        (XLIFF2, '<cp hex="000A"/>'),
+    ],
+)
+def test_a_code_for_a_break_divides_words(form: str, code: str, tmp_path: Path) -> None:
+    sides = f"one{code}two", f"eins{code}zwei"
+    units = {
+        TMX: unit(en=sides[0], de=sides[1]),
+        XLIFF: f'<trans-unit id="1"><source>{sides[0]}</source><target>{sides[1]}</target></trans-unit>',
+        XLIFF2: f"<segment><source>{sides[0]}</source><target>{sides[1]}</target></segment>",
+    }[form]
+    path = write(tmp_path / ("m.tmx" if form is TMX else "m.xliff"), form, units)
+    assert read(path)[0] == ("one two", "eins zwei")
+    assert read_file([path], ("en", "de")).pairs == [("one two", "eins zwei")]
+
+
+@pytest.mark.parametrize("code", ["<ph>&lt;b&gt;</ph>", '<ph type="bold"/>', "<ph>&lt;img src=x&gt;</ph>"])
+def test_other_codes_divide_no_word(code: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "m.tmx", TMX, unit(en=f"on{code}e", de=f"ein{code}s"))
+    assert read(path) == [("one", "eins")]
+
+
+UNSTATED = """<xliff version="1.2"><file original="a" source-language="{source}" datatype="plaintext"><body>
+<trans-unit id="1"><source>{text}</source><target>{translation}</target></trans-unit></body></file></xliff>"""
+
+
+@pytest.mark.parametrize(
+    ("source", "languages", "pair"),
+    [
+        ("en", ("en", "de"), ("one", "eins")),
+        ("en-GB", ("de-AT", "en"), ("eins", "one")),
+        ("pt-BR", ("pt-BR", "pt-PT"), ("one", "eins")),
+    ],
+)
+def test_a_target_without_a_language_is_in_the_other_one(
+    source: str, languages: tuple[str, str], pair: tuple[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / "m.xliff"
+    path.write_text(UNSTATED.format(source=source, text="one", translation="eins"))
+    assert sides(path, *languages) == [pair]
+    assert read_file([path], languages).pairs == [pair]
+    with pytest.raises(DataError, match="no translation is in fr and de"):
+        sides(path, "fr", "de")
 
 
 @pytest.mark.parametrize("form", [TMX, XLIFF, XLIFF2])

@@ -117,6 +117,11 @@ def has_tag(text: str) -> bool:
     return any(_is_tag(found, paired) for found in TAG.finditer(text))
 
 
+def separates(text: str) -> bool:
+    """Whether a text has a tag that separates words."""
+    return any((found["tag"] or "").lower().strip("/") in BLOCKS for found in TAG.finditer(text))
+
+
 def _paired(text: str) -> set[str]:
     """The names that a text has as <name> and as </name>."""
     names = {(found["tag"] or "").lower() for found in TAG.finditer(text)}

@@ -10,14 +10,17 @@ from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 from xml.parsers import expat
 
 from orthoglot.errors import DataError
-from orthoglot.text.bitext import LONGEST, unpacked
-from orthoglot.text.messages import has_tag, placeholder
+from orthoglot.text.bitext import BLANK, LONGEST, unpacked
+from orthoglot.text.messages import BLOCKS, has_tag, placeholder, separates
 
 # Elements whose content is text, of TMX and XLIFF; the content of the others is a program's code.
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 SPANS = {"g", "hi", "mrk", "pc"}
 # Attributes in which XLIFF keeps the code that an empty element stands for.
 CODES = ("equiv-text", "disp", "equiv")
+# Attributes that say what a code is, and their values for breaks of lines and pages, of TMX and both versions of XLIFF.
+KINDS = ("ctype", "type", "subType")
+BREAKS = {"lb", "pb", "x-lb", "x-pb", "x-br", "br", "linebreak"}
 
 PART_BYTES = 1 << 16
 # Bytes of a text between two tags: an XLIFF file may hold its whole document in one.
@@ -80,7 +83,8 @@ def child(element: Element, name: str) -> Element | None:
 def text(element: Element | None, *, codes: bool = False) -> str:
     """The text of a segment on one line, with the placeholders that codes of a program hold.
 
-    Line breaks, and blanks beside them, are those of the file's layout: they become one space.
+    Line breaks, and blanks beside them, are those of the file's layout: they become one space, and so do codes that
+    stand for a break.
 
     Args:
         element: a <seg>, <source> or <target>; None is no text.
@@ -99,16 +103,40 @@ def _text(element: Element, codes: bool) -> str:
         name = local(one)
         if name in SPANS:
             parts.append(_text(one, codes))
-        elif name and name != "cp":  # <cp> stands for a control character
+        elif name == "cp":
+            parts.append(" " if _control(one) in BLANK else "")
+        elif name and _is_break(one):
+            parts.append("\n")
+        elif name:
             parts.append(_placeholder(one) or (f"<{name}/>" if codes else ""))
         parts.append(one.tail or "")
     return "".join(parts)
 
 
+def _control(element: Element) -> int:
+    """The number of the control character that a <cp> stands for; -1 of another element."""
+    try:
+        return int(element.get("hex", ""), 16)
+    except ValueError:
+        return -1
+
+
+def _is_break(element: Element) -> bool:
+    """Whether a code stands for a line break or a tag that separates words, by what it holds or says that it is."""
+    kinds = {element.get(key, "").rpartition(":")[2].lower() for key in KINDS}
+    code = _code(element)
+    return local(element) in BLOCKS or not BREAKS.isdisjoint(kinds) or "\n" in code or separates(code)
+
+
+def _code(element: Element) -> str:
+    """What a program has in place of an element."""
+    stated = next((element.get(key) for key in CODES if element.get(key)), "")
+    return "".join(element.itertext()) or stated or ""
+
+
 def _placeholder(element: Element) -> str:
     """The placeholder that a code of a program is; "" of a tag and other codes."""
-    stated = next((element.get(key) for key in CODES if element.get(key)), "")
-    code = "".join(element.itertext()) or stated or ""
+    code = _code(element)
     return "" if has_tag(code) else placeholder(code)
 
 

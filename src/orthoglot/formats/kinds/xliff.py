@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element
 from orthoglot.errors import DataError
 from orthoglot.formats.base import Source, Unit
 from orthoglot.formats.varieties import Varieties
+from orthoglot.languages import locales, of_locale
 from orthoglot.text.bitext import Item, LeftOut, SentencePair
 from orthoglot.text.messages import plain
 from orthoglot.text.xml_memory import XML_LANG, child, elements, local, text
@@ -35,6 +36,8 @@ def read(source: Source, first: str, second: str) -> Iterator[Item]:
 def units(source: Source, first: str, second: str) -> Iterator[Unit]:
     """A pair for each <trans-unit> of version 1.2 and each <segment> of version 2.0, in either direction.
 
+    Where the file states one language alone, as an export without translations may, other sides are in the other one.
+
     Left out is a unit in other languages or in none that is stated (`other_languages`, see `Varieties`), one with an
     empty side or that is not to be translated (`untranslated`), one that says that it is not finished (`fuzzy`), and
     what `orthoglot.text.messages.plain` leaves out.
@@ -43,11 +46,16 @@ def units(source: Source, first: str, second: str) -> Iterator[Unit]:
         DataError: the file cannot be read, or no unit is in both languages.
     """
     path = Path(source.paths[0])
-    varieties = Varieties((first, second), lambda: stated(path))
+    other = ""
+    if any(
+        "" in _languages(unit, around) for unit, around in elements(path, "xliff", {"trans-unit", "segment"})
+    ):
+        other = _other_language(path, (first, second))
+    varieties = Varieties((first, second), lambda: [*stated(path), other])
     paired = False
     held: set[str] = set()
     for number, (unit, around) in enumerate(elements(path, "xliff", {"trans-unit", "segment"})):
-        tags = _languages(unit, around)
+        tags = [tag or other for tag in _languages(unit, around)]
         chosen = varieties.sides(tags)
         if chosen is None:
             held.add("-".join(name or "(not stated)" for name in tags))
@@ -79,6 +87,15 @@ def stated(path: Path) -> list[str]:
     """The tags of a file, the source's first."""
     units = elements(path, "xliff", {"trans-unit", "segment"})
     return list(dict.fromkeys(tag for unit, around in units for tag in _languages(unit, around) if tag))
+
+
+def _other_language(path: Path, languages: tuple[str, str]) -> str:
+    """The language of all sides that state none: the other of the two, if the file states one alone; else ""."""
+    tags = stated(path)
+    matching = [bool(locales(one, tags, any_script=True)) for one in languages]
+    if len({of_locale(tag) for tag in tags}) != 1 or all(matching) or not any(matching):
+        return ""
+    return languages[matching.index(False)]
 
 
 def _languages(unit: Element, around: Sequence[Element]) -> list[str]:
