@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main() -> None:
     """Run the command line; Ctrl-C ends the program with one line from its first moment on."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if stream is None:
+            # It is closed. The next file that is opened would get its number, and what libraries print.
+            os.open(os.devnull, os.O_RDWR)
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115 - until the end
     try:
         # Imported here, as that takes long enough to be stopped.
         from orthoglot.cli import main as run

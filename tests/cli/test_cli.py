@@ -290,6 +290,29 @@ def test_an_output_of_another_form_is_refused_before_the_work(command: str, tmp_
     assert [path.name for path in tmp_path.iterdir()] == ["text.tsv"]
 
 
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("filter text.tsv --threshold 0.5 -o - >&-", "standard output is closed: name a file with --output"),
+        ("split en text.tsv >&-", "standard output is closed: name a file with --output"),
+        ("split en <&-", "standard input is closed: name a file"),
+        ("score - -o scores.tsv <&-", "standard input is closed: name a file"),
+    ],
+)
+def test_a_closed_stream_is_one_line(command: str, line: str, tmp_path: Path) -> None:
+    (tmp_path / "text.tsv").write_text("one\teins\n" * 9)
+    script = f"{sys.executable} -m orthoglot {command}"
+    result = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert (result.returncode, result.stderr.splitlines()) == (2, [f"orthoglot: {line}"])
+
+
+def test_a_file_is_whole_whatever_streams_are_closed(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("One. Two.\n")
+    script = f"{sys.executable} -m orthoglot split en text.txt -o out.txt <&- >&- 2>&-"
+    assert subprocess.run(["sh", "-c", script], cwd=tmp_path).returncode == 0
+    assert (tmp_path / "out.txt").read_text() == "One.\nTwo.\n"
+
+
 # The output of `fit` is a folder.
 OTHER_LINES = {
     ("fit", "a folder to write"): "exists and was not written by orthoglot fit; name another folder"

@@ -781,6 +781,53 @@ def test_lines_of_json_come_back_as_they_were(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "number",
+    ["1.10", "1e999", "12345678901234567890.12345678901234567890", "-0", "1E5", '[1.0, {"a": 2.50}]'],
+)
+def test_a_number_in_json_stays_as_it_is_written(number: str, tmp_path: Path) -> None:
+    text = f'{{"source": "one", "n": {number}, "target": "eins"}}\n'
+    (tmp_path / "a.jsonl").write_text(text)
+    pairs = read([tmp_path / "a.jsonl"])
+    assert write(pairs, tmp_path / "b.jsonl", 0).read_text() == text
+    assert write(pairs, tmp_path / "b.tsv", 0).read_text().splitlines()[1] == f"one\t{number}\teins"
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ('{"source": "one", "source": "two", "target": "x"}', r"is no JSON \(the key source twice\)"),
+        ('{"source": "one", "target": "x", "n": NaN}', r"is no JSON \(NaN is no number of JSON\)"),
+        ('{"source": "one", "target": "x", "n": -Infinity}', "-Infinity is no number of JSON"),
+        (f'{{"source": "one", "target": "x", "n": {"[" * 5000}{"]" * 5000}}}', "recursion|brackets"),
+    ],
+)
+def test_what_json_cannot_hold_is_a_bad_row(row: str, fault: str, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(f'{{"source": "one", "target": "x", "n": 1}}\n{row}\n')
+    with pytest.raises(DataError, match=f"line 2 .*{fault}"):
+        read([tmp_path / "a.jsonl"])
+
+
+def test_a_rows_number_is_not_taken_for_indonesian(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"id": "17", "en": "one"}\n')
+    with pytest.raises(DataError, match="has the keys id, en, not source and target"):
+        read([tmp_path / "a.jsonl"])
+    (tmp_path / "b.jsonl").write_text('{"id": "17", "en": "one", "de": "eins"}\n')
+    assert read([tmp_path / "b.jsonl"]).pairs == [("one", "eins")]
+    (tmp_path / "c.jsonl").write_text('{"id": "satu", "en": "one"}\n')
+    assert read([tmp_path / "c.jsonl"], ("en", "id")).pairs == [("one", "satu")]
+
+
+def test_control_characters_in_a_new_memory_are_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "a.tsv").write_text("on\x01e\teins\ntwo\tzwei\n")
+    pairs = read([tmp_path / "a.tsv"], ("en", "de"))
+    output = write(pairs, tmp_path / "a.tmx", 0, 1)
+    assert "<seg>on e</seg>" in output.read_text()
+    assert "1 units have control characters" in caplog.text
+
+
 def test_translations_by_language_are_read_again_as_they_were_written(tmp_path: Path) -> None:
     line = {"id": 7, "translation": {"en": "one", "de": "eins"}}
     (tmp_path / "a.jsonl").write_text(json.dumps(line) + "\n")
@@ -996,7 +1043,21 @@ def test_an_output_has_the_form_of_its_name_in_any_case(name: str, tmp_path: Pat
 
 
 def test_formulas_are_text_for_a_spreadsheet_if_asked(tmp_path: Path) -> None:
-    cells = ["=1+1", "+A1", "-2+3", "@SUM(A1)", "\tx", "\uff1dx", "plain", "-", "-0.5", "+3", "'=", "a=b"]
+    cells = [
+        "=1+1",
+        "+A1",
+        "-2+3",
+        "@SUM(A1)",
+        "\tx",
+        "\uff1dx",
+        '"=a"',
+        "plain",
+        "-",
+        "-0.5",
+        "+3",
+        "'=",
+        "a=b",
+    ]
     rows = [[cell, -0.5, cell] for cell in cells]
     for safe in (False, True):
         output = tmp_path / "a.tsv"
@@ -1004,7 +1065,7 @@ def test_formulas_are_text_for_a_spreadsheet_if_asked(tmp_path: Path) -> None:
             output, ["source", "score", "target"], rows, languages=(None, None), places=(0, 2), safe=safe
         )
         written = [line.split("\t") for line in output.read_text().splitlines()[1:]]
-        quoted = {*cells[:6], "-"} if safe else set()
+        quoted = {*cells[:7], "-"} if safe else set()
         assert [row[0] for row in written] == [
             ("'" if cell in quoted else "") + cell.replace("\t", " ") for cell in cells
         ]

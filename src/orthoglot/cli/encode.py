@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -56,7 +55,7 @@ def encode(
     options.check_lines(text)
     options.check_model(model)
     from orthoglot.apply.compact import SCALE, check_form
-    from orthoglot.text.bitext import write_lines
+    from orthoglot.text.bitext import standard_output, write_lines
     from orthoglot.text.lines import Lines, Text
 
     check_form(dtype, binary)
@@ -97,7 +96,7 @@ def encode(
         shape = np.load(vectors, mmap_mode="r").shape
         if output == options.STANDARD:
             with vectors.open("rb") as file:
-                shutil.copyfileobj(file, sys.stdout.buffer)
+                shutil.copyfileobj(file, standard_output().buffer)
         else:
             with atomic.replacing(output) as partial:
                 shutil.move(vectors, partial)

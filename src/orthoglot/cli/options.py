@@ -17,6 +17,7 @@ import typer
 
 from orthoglot.errors import ConfigError, StoppedError, printable
 from orthoglot.file_lock import locked
+from orthoglot.text.bitext import standard_output
 
 if TYPE_CHECKING:
     from orthoglot.apply.model import Model
@@ -218,8 +219,11 @@ def check_outputs(*outputs: Path | None, inputs: Iterable[Path | None] = ()) -> 
         outputs: to write.
         inputs: texts that no output may replace.
     Raises:
-        ConfigError: a folder is there, the place is no folder or may not be written to, or two are one file.
+        ConfigError: a folder is there, the place is no folder or may not be written to, or two are one file; standard
+            output is closed.
     """
+    if STANDARD in outputs:
+        standard_output()
     if outputs.count(STANDARD) > 1:
         raise ConfigError("- is named for two outputs, and standard output is one; name a file for the other")
     places = [output.resolve() for output in outputs if output is not None and output != STANDARD]

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.formats import kinds, po_output, tmx_output, xliff_output
@@ -469,7 +469,8 @@ def write_rows(
     lines: Iterable[str]
     if form == JSON_LINES:
         lines = (
-            json.dumps(dict(zip(names, map(_json, row), strict=True)), ensure_ascii=False) for row in rows
+            f"{{{', '.join(f'{_json(name)}: {_json(cell)}' for name, cell in zip(names, row, strict=True))}}}"
+            for row in rows
         )
     elif form == TMX:
         source, target = languages
@@ -484,10 +485,12 @@ def write_rows(
 
 
 def _tsv(cell: Cell, safe: bool) -> str:
-    formula = safe and isinstance(cell, str) and cell.startswith(FORMULA) and not NUMBER.fullmatch(cell)
+    formula = (
+        safe and isinstance(cell, str) and cell.lstrip('"').startswith(FORMULA) and not NUMBER.fullmatch(cell)
+    )
     return "'" * formula + text_of(cell).translate(BLANK)
 
 
-def _json(cell: Cell) -> Any:
+def _json(cell: Cell) -> str:
     """A cell as JSON has it: a value that JSON lines had without quotation marks is one again."""
-    return json.loads(cell or "null") if isinstance(cell, JsonValue) else cell
+    return cell or "null" if isinstance(cell, JsonValue) else json.dumps(cell, ensure_ascii=False)

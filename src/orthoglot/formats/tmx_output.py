@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -21,6 +22,7 @@ START = """<?xml version="1.0" encoding="UTF-8"?>
 srclang={source} datatype="plaintext"/>
 <body>"""
 END = "</body>\n</tmx>"
+logger = logging.getLogger(__name__)
 # What XML 1.0 has no way to write; a space stands for it.
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # How a file begins whose characters are of two bytes.
@@ -36,6 +38,7 @@ def tmx_lines(
     names: Sequence[str], rows: Iterable[Sequence[Cell]], languages: tuple[str, str], places: Sequence[int]
 ) -> Iterator[str]:
     """The lines of a new TMX 1.4 file: a unit for each row, with a <prop> for each column without sentences."""
+    changed = 0
     yield START.format(version=quoteattr(__version__), source=quoteattr(languages[0]))
     for row in rows:
         props = {
@@ -43,12 +46,17 @@ def tmx_lines(
             for place, (name, value) in enumerate(zip(names, row, strict=True))
             if place not in places
         }
+        changed += any(FORBIDDEN.search(text_of(value)) for value in row)
         variants = (
             f"<tuv xml:lang={quoteattr(language)}><seg>{_text(row[place])}</seg></tuv>"
             for language, place in zip(languages, places, strict=True)
         )
         yield f"<tu>{_props(props)}{''.join(variants)}</tu>"
     yield END
+    if changed:
+        logger.warning(
+            "%d units have control characters, which XML cannot hold: a space is in their place", changed
+        )
 
 
 def _props(values: Mapping[str, Cell], prefix: str = "") -> str:

@@ -16,13 +16,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, islice, starmap
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
+from typing import Any, BinaryIO, NamedTuple, TextIO, TypeVar, cast
 
 import zstandard
 from isal import igzip, isal_zlib
 
 from orthoglot.atomic import replacing
-from orthoglot.errors import DataError, printable
+from orthoglot.errors import ConfigError, DataError, printable
 from orthoglot.text.signatures import utf8
 
 CHUNK_BYTES = 1 << 20
@@ -236,8 +236,9 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     not at all; one that is packed has the same bytes for the same lines.
     """
     if str(path) == "-":
-        terminal = sys.stdout.isatty()
-        sys.stdout.writelines(f"{_shown(line) if terminal else line}\n" for line in lines)
+        output = standard_output()
+        terminal = output.isatty()
+        output.writelines(f"{_shown(line) if terminal else line}\n" for line in lines)
         return
     rest = iter(lines)
     texts = iter(lambda: "".join(f"{line}\n" for line in islice(rest, LINES)), "")
@@ -331,7 +332,20 @@ def unpacked(path: Path) -> Iterator[bytes]:
         raise DataError(f"{path} is truncated or corrupt: {error}") from error
 
 
+def standard_output() -> TextIO:
+    """Standard output.
+
+    Raises:
+        ConfigError: it is closed.
+    """
+    if sys.stdout is None:
+        raise ConfigError("standard output is closed: name a file with --output")
+    return sys.stdout
+
+
 def _standard_input() -> io.BufferedReader:
+    if sys.stdin is None:
+        raise ConfigError("standard input is closed: name a file")
     return io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer))
 
 

@@ -47,9 +47,25 @@ logger = logging.getLogger(__name__)
 
 
 class JsonValue(str):
-    """A cell that JSON has without quotation marks: a number, true, a list; empty for null."""
+    """A cell that JSON has without quotation marks: a number, true, a list, as it is written; empty for null."""
 
     __slots__ = ()
+
+
+def _once(values: list[tuple[str, Any]]) -> dict[str, Any]:
+    if twice := [key for key, count in Counter(key for key, _ in values).items() if count > 1]:
+        raise ValueError(f"the key {twice[0]} twice")
+    return dict(values)
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+# Numbers stay as they are written: 1.10, and more digits than a computer's numbers have.
+JSON = json.JSONDecoder(
+    parse_float=JsonValue, parse_int=JsonValue, parse_constant=_no_number, object_pairs_hook=_once
+)
 
 
 class Table(NamedTuple):
@@ -363,7 +379,9 @@ def _json_table(
     names = [*dict.fromkeys(chain.from_iterable(row.values for row in good))]
     stated: Languages = (None, None)
     if not columns and not {*SIDES} <= {*names}:
-        codes = good[0].codes or [name for name in names if is_locale(name)]
+        # A row's number, before Indonesian.
+        usual = {*names} - ({"id"} - {*languages})
+        codes = good[0].codes or [name for name in names if name in usual and is_locale(name)]
         stated = _sides_of(path, codes if len(codes) > 1 else [], names, languages)
         columns = [str(code) for code in stated]
     places = places_of(path, names, columns or SIDES)
@@ -379,7 +397,7 @@ def _objects(lines: Iterator[str]) -> Iterator[_Object | BadRow]:
         fault = fault_of(line)
         value: Any = None
         try:
-            value = json.loads(line)
+            value = JSON.decode(line)
         # Of too many digits, or too many brackets.
         except (ValueError, RecursionError) as error:
             fault = fault or f"is no JSON ({error})"
@@ -396,7 +414,11 @@ def _objects(lines: Iterator[str]) -> Iterator[_Object | BadRow]:
                 yield BadRow(number, f"has the key {min(twice)} twice", line)
                 continue
             value |= texts
-        values = {key: _cell_of(cell) for key, cell in value.items()}
+        try:
+            values = {key: _cell_of(cell) for key, cell in value.items()}
+        except RecursionError:
+            yield BadRow(number, "has too many brackets", line)
+            continue
         if fault := fault_of("".join(chain(values, values.values()))):
             yield BadRow(number, fault, line)
         else:
@@ -404,9 +426,20 @@ def _objects(lines: Iterator[str]) -> Iterator[_Object | BadRow]:
 
 
 def _cell_of(value: Any) -> str:
-    if isinstance(value, str):
+    if isinstance(value, str) and not isinstance(value, JsonValue):
         return value.removeprefix(MARK)
-    return JsonValue("" if value is None else json.dumps(value, ensure_ascii=False))
+    return JsonValue("" if value is None else _written(value))
+
+
+def _written(value: Any) -> str:
+    """A value of JSON as it is written there."""
+    if isinstance(value, JsonValue):
+        return value
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_written(key)}: {_written(cell)}' for key, cell in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_written, value))}]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _cells(record: _Object, names: Sequence[str], places: Sequence[int]) -> Row:
