@@ -19,6 +19,11 @@ from orthoglot.atomic import building, copy_folder, link, replacing, reserve
 from orthoglot.file_lock import locked
 
 
+def test_a_device_that_is_full_is_named() -> None:
+    with pytest.raises(OSError, match="/dev/full"), replacing(Path("/dev/full")) as partial:
+        partial.write_text("x")
+
+
 def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("old")
     (tmp_path / "folder").mkdir()

@@ -64,8 +64,12 @@ def replacing(path: Path) -> Iterator[Path]:
     if path.exists() and not path.is_file():
         with TemporaryDirectory() as folder:
             yield Path(folder, path.name)
-            with Path(folder, path.name).open("rb") as content, path.open("wb") as output:
-                shutil.copyfileobj(content, output)
+            try:
+                with Path(folder, path.name).open("rb") as content, path.open("wb") as output:
+                    shutil.copyfileobj(content, output)
+            except OSError as error:
+                error.filename = error.filename or str(path)
+                raise
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     machine = platform.node()

@@ -115,6 +115,8 @@ _REGION_FIRST = re.compile(r"^(\w{2,3})-(\w{2})-(Latn|Cyrl|Arab)\b", re.ASCII | 
 _WINDOWS = re.compile(r"^zh-CH([ST])\b", re.IGNORECASE)
 # Macrolanguages before whose members BCP 47 also writes their own code: zh-yue, ar-arz.
 _EXTENDED = {"ar", "kok", "lv", "ms", "sgn", "sw", "uz", "zh"}
+_BRACKETS = re.compile(r"([^()]+?)\s*\(([^()]+)\)")
+_REGION = re.compile(r"[A-Z]{2}")
 _VARIANT = re.compile(r"[a-z0-9]{5,8}|[0-9][a-z0-9]{3}", re.IGNORECASE)
 
 
@@ -192,13 +194,21 @@ def is_known(language: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def tag_of(name: str) -> Tag | None:
-    """What a name says in BCP 47 (ca-ES-valencia), POSIX (sr@latin, de_DE.UTF-8), Windows (zh-CHS) or English (German).
+    """What a name says in BCP 47 (ca-ES-valencia), POSIX (sr@latin, de_DE.UTF-8), Windows (zh-CHS) or English.
+
+    English names are those of languages, with the name or code of a region or script in brackets: German, English (US).
 
     None if it is none of these.
     """
     name = name.strip()
     if code := _named("language", name):
         return tag_of(code)
+    if (brackets := _BRACKETS.fullmatch(name)) and (code := _named("language", brackets[1])):
+        inside = brackets[2]
+        part = (
+            inside if _REGION.fullmatch(inside) else _named("territory", inside) or _named("script", inside)
+        )
+        return tag_of(f"{code}-{part}") if part else None
     posix = _POSIX.fullmatch(name) if len(name) <= LONGEST_NAME else None
     if not posix:
         return None
@@ -223,7 +233,7 @@ def tag_of(name: str) -> Tag | None:
 
 
 def _named(category: str, name: str) -> str:
-    """The code of a language or script that has this name in English; "" if none has."""
+    """The code of a language, region or script that has this name in English; "" if none has."""
     if not (LONGEST_CODE < len(name) <= LONGEST_NAME and name.isprintable()):
         return ""
     code: str | None = name_to_code(category, name, "en")

@@ -107,7 +107,7 @@ class Model:
         self,
         sentences: str | Sequence[str],
         *,
-        part: str = "meaning",
+        part: str | None = None,
         language: str | None = None,
         partner: str | None = None,
         dim: int | None = None,
@@ -122,7 +122,8 @@ class Model:
 
         Args:
             sentences: a list, tuple, generator, pandas Series or NumPy array of strings, or one string.
-            part: "meaning" or "language" of a decomposer, or "sentence", the encoder's own vector.
+            part: "meaning" or "language" of a decomposer, or "sentence", the encoder's own vector. If not given,
+                meaning, or sentence of an encoder alone.
             language: the sentences' language code, for encoders and methods that need it (EMS with words by
                 Moses: for its tokeniser; centering: for its mean).
             partner: the language that they are compared with, which centering per pair asks for.
@@ -140,6 +141,7 @@ class Model:
             DataError: half a surrogate pair; a part is not finite, or float16 does not hold it.
         """
         check_form(dtype, binary)
+        part = part or self.usual_part
         if part not in PARTS:
             raise ConfigError(f"unknown part {part!r}; known: {', '.join(PARTS)}")
         if part != "sentence" and self.decomposer is None:

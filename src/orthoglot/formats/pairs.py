@@ -369,17 +369,17 @@ def _languages(memory: Source, given: Languages) -> tuple[Languages, Languages]:
     Raises:
         ConfigError: it does not state them, or has others, too; or both sides are the same.
     """
-    held: list[str] = []
-    if None in given:
-        stated = getattr(load(kinds, memory.kind), "stated", None)
-        held = [tag for tag in stated(Path(memory.paths[0])) if of_locale(tag)] if stated else []
+    every: list[str] = []
+    if None in given and (stated := getattr(load(kinds, memory.kind), "stated", None)):
+        every = stated(Path(memory.paths[0]))
+    held = [tag for tag in every if of_locale(tag)]
     tags: dict[str, list[str]] = {}
     for tag in held:
         tags.setdefault(of_locale(tag) or tag, []).append(tag)
     names = [*tags] if len(tags) > 1 else held
     rest = [name for name in names if not any(one and locales(one, [name], any_script=True) for one in given)]
     if len(rest) != given.count(None):
-        about = f"it has {', '.join(held)}" if held else "it does not state both"
+        about = f"it has {', '.join(every)}" if every else "it does not state both"
         raise ConfigError(
             f"{memory.name}: name its languages with --source-language and --target-language, in Python languages=; "
             f"{about}"
