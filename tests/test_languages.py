@@ -249,7 +249,6 @@ NAMES = {
     "iw_IL": ("he", "", "IL", ""),
     "German": ("de", "", "", ""),
     "norwegian bokmål": ("nb", "", "", ""),
-    "Brazilian Portuguese": ("pt", "", "BR", ""),
     "ksh-DE": ("ksh", "", "DE", ""),
     "xx": ("xx", "", "", ""),
 }
