@@ -21,6 +21,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "lsar": {"rank": 2},
     "whitening": {"shrinkage": 0.1},
     "plda": {"shrinkage": 0.3},
+    "procrustes": {"ridge": 0.1},
 }
 CLOSED_FORMS = [name for name in names() if isinstance(named(name), ClosedForm)]
 # The meaning of PLDA has coordinates of its own.

@@ -9,18 +9,18 @@ from worlds import DIM, split
 
 from orthoglot.decomposers.architectures import procrustes
 from orthoglot.decomposers.architectures.procrustes import rotation
-from orthoglot.decomposers.moments import Moments, PairMoments, gather
+from orthoglot.decomposers.moments import Moments, PairMoments, compute, gather
 from orthoglot.errors import DataError
 
 Pairs = dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]
 
 
-def fit(pairs: Pairs) -> dict[str, np.ndarray]:
-    """Weights by language name; the languages are those of the pairs, sorted."""
+def fit(pairs: Pairs, ridge: float = 0) -> dict[str, np.ndarray]:
+    """Maps by language name; the languages are those of the pairs, sorted."""
     languages = sorted({name for pair in pairs for name in pair})
     blocks = [(*sides, pair) for pair, sides in pairs.items()]
     moments, products, _ = gather(procrustes.ARCHITECTURE, blocks, languages, DIM)
-    weights = procrustes.fit(moments, products)
+    weights = procrustes.fit(moments, products, ridge)
     return dict(zip(languages, weights["maps"], strict=True))
 
 
@@ -50,7 +50,7 @@ def test_translations_meet_and_parts_add_up() -> None:
     for name in ("de", "ja"):
         products.update(texts["en"], texts[name], ("en", name))
     meaning, language = split(
-        "procrustes", procrustes.fit(moments, products), {name: texts[name] for name in languages}
+        "procrustes", procrustes.fit(moments, products, 0), {name: texts[name] for name in languages}
     )
     for name in texts:
         np.testing.assert_allclose(meaning[name], meanings - meanings.mean(axis=0), atol=1e-9)
@@ -114,3 +114,53 @@ def test_languages_that_nothing_links_are_refused() -> None:
     source = rng.normal(size=(30, DIM))
     with pytest.raises(DataError, match="procrustes: no translations link es, gn to de"):
         fit({("en", "de"): (source, source), ("es", "gn"): (source[:9], source[:9])})
+
+
+def test_a_ridge_draws_the_rotation_towards_none() -> None:
+    rng = np.random.default_rng(7)
+    source, (turn,) = rng.normal(size=(40, DIM)), turns(rng, 1)
+    target = source + 0.5 * source @ turn + rng.normal(size=(40, DIM))
+    pairs: Pairs = {("de", "en"): (source, target)}
+    far = [np.linalg.norm(fit(pairs, ridge)["en"] - np.eye(DIM)) for ridge in (0, 0.3, 1, 10, 1e6)]
+    assert far == sorted(far, reverse=True)
+    assert far[0] > 0.5
+    assert far[-1] < 1e-4
+    covariance = (target - target.mean(axis=0)).T @ (source - source.mean(axis=0)) / 40
+    drawn = covariance + 0.3 * np.trace(covariance) / DIM * np.eye(DIM)
+    found = fit(pairs, 0.3)["en"]
+    np.testing.assert_allclose(found, orthogonal_procrustes(np.eye(DIM), drawn)[0], atol=1e-9)
+    np.testing.assert_allclose(found @ found.T, np.eye(DIM), atol=1e-12)
+
+
+def found_first(source: np.ndarray, target: np.ndarray) -> float:
+    x, y = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (source, target))
+    return float(((x @ y.T).argmax(axis=1) == np.arange(len(x))).mean())
+
+
+@pytest.mark.parametrize(("n", "turned"), [(48, 0.0), (48, 1.0), (2000, 1.0)])
+def test_the_ridge_is_chosen_by_pairs_that_are_held_out(n: int, turned: float) -> None:
+    """As many pairs as dimensions fit noise; where languages are turned and pairs are many, the rotation stays."""
+    rng = np.random.default_rng(8)
+    dim, noise = 48, 0.6
+    turn = np.linalg.qr(rng.normal(size=(dim, dim)))[0] if turned else np.eye(dim)
+    scales = np.geomspace(3, 0.1, dim)  # as vectors of encoders have
+    meanings = rng.normal(size=(n + 300, dim)) * scales
+    sides = [
+        side + noise * scales * rng.normal(size=side.shape) for side in (meanings, meanings @ turn.T + 2)
+    ]
+    known, new = ([side[rows] for side in sides] for rows in (slice(n), slice(n, None)))
+    blocks = [(known[0], known[1], ("de", "en"))]
+    weights, facts = compute(procrustes.ARCHITECTURE, blocks, ["de", "en"], dim, {})
+    none, _ = compute(procrustes.ARCHITECTURE, blocks, ["de", "en"], dim, {"ridge": 0.0})
+
+    def p_at_1(of: dict[str, np.ndarray]) -> float:
+        return found_first(*((side - of["means"][k]) @ of["maps"][k] for k, side in enumerate(new)))
+
+    centred = found_first(*(side - side.mean(axis=0) for side in new))
+    assert facts["ridge"] in procrustes.RIDGES
+    assert p_at_1(weights) >= max(p_at_1(none), centred) - 0.03
+    if not turned:
+        assert facts["ridge"] >= 1
+        assert p_at_1(weights) > p_at_1(none) + 0.1
+    if n > dim * 10:
+        assert p_at_1(weights) > centred + 0.3

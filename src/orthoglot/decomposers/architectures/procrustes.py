@@ -2,35 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated
+
 import numpy as np
+from pydantic import Field
 
 from orthoglot.decomposers.architectures.whitening import apply
 from orthoglot.decomposers.base import ClosedForm
-from orthoglot.decomposers.moments import Moments, PairMoments
+from orthoglot.decomposers.choice import Candidate
+from orthoglot.decomposers.moments import Block, Moments, PairMoments
 from orthoglot.errors import DataError
+from orthoglot.settings import Settings
+
+# From the rotation that fits the translations best to none, almost.
+RIDGES = [0.0, 0.1, 0.3, 1.0, 3.0, 10.0]
 
 
-def fit(moments: Moments, pairs: PairMoments) -> dict[str, np.ndarray]:
+class ProcrustesSettings(Settings):
+    """Its setting."""
+
+    ridge: Annotated[float, Field(ge=0)] | None = None
+    """How much a rotation is drawn towards none, in means of the covariances of translations; chosen by
+    cross-validation if it is null."""
+
+
+def fit(moments: Moments, pairs: PairMoments, ridge: float) -> dict[str, np.ndarray]:
     """meaning = R (e - mean of its language), with R the rotation that brings translations together.
 
-    R maximises the covariance tr(R C) of turned vectors with their translations, both centred, over orthogonal R:
-    R = V U^T for C = U S V^T. The pivot, the language of most sentence pairs, is not turned. A language without
-    translations into it goes through the language that it shares most pairs with, and so on.
+    R maximises tr(R C) over orthogonal R: R = V U^T for C + t (tr C / D) I = U S V^T, with C the covariance of turned
+    vectors with their translations, both centred. The pivot, the language of most sentence pairs, is not turned. A
+    language without translations into it goes through the language that it shares most pairs with, and so on.
+
+    With few more pairs than dimensions, the best rotation of these pairs turns other text wrongly. The ridge t draws it
+    towards no rotation, which is `centering`.
 
     Args:
         moments: means of all languages.
         pairs: their translations.
+        ridge: t, at least 0; of a negative trace it is 0.
     Returns:
         means: (K, D), maps: (K, D, D), orthogonal, with meaning = (e - mean) @ map.
     Raises:
         DataError: a language that no chain of translations links to the pivot.
     Source: Schoenemann, "A generalized solution of the orthogonal Procrustes problem", 1966; docs/papers.md#procrustes.
     """
-    languages = moments.languages
+    maps = _maps(moments.languages, pairs, ridge)
+    return {"means": moments.means(), "maps": np.stack([maps[language] for language in moments.languages])}
+
+
+def candidates(moments: Moments, pairs: PairMoments, blocks: Sequence[Block]) -> Iterator[Candidate]:
+    """Meaning vectors of translations with every ridge.
+
+    Args:
+        moments, pairs: of the training pairs.
+        blocks: translations.
+    """
+    means = dict(zip(moments.languages, moments.means(), strict=True))
+    for ridge in RIDGES:
+        maps = _maps(moments.languages, pairs, ridge)
+        yield Candidate({"ridge": ridge}, [_turned(block, means, maps) for block in blocks])
+
+
+def _turned(
+    block: Block, means: Mapping[str, np.ndarray], maps: Mapping[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    source, target = (
+        ((side - means[language]) @ maps[language]).astype(np.float32)
+        for side, language in zip(block[:2], block[2], strict=True)
+    )
+    return source, target
+
+
+def _maps(languages: Sequence[str], pairs: PairMoments, ridge: float) -> dict[str, np.ndarray]:
+    """The map (D, D) of each language."""
     links: dict[str, dict[str, int]] = {language: {} for language in languages}
     covariances: dict[tuple[str, str], np.ndarray] = {}
     for (first, second), n in pairs.counts.items():
         covariance = pairs.covariance((first, second))
+        covariance += ridge * max(np.trace(covariance), 0) / pairs.dim * np.eye(pairs.dim)
         for a, b, own in ((first, second, covariance), (second, first, covariance.T)):
             links[a][b] = n
             covariances[a, b] = own
@@ -48,7 +98,7 @@ def fit(moments: Moments, pairs: PairMoments) -> dict[str, np.ndarray]:
             raise DataError(f"procrustes: no translations link {lost} to {pivot}")
         _, language, known = max(open_links)
         maps[language] = rotation(covariances[language, known]) @ maps[known]
-    return {"means": moments.means(), "maps": np.stack([maps[language] for language in languages])}
+    return maps
 
 
 def rotation(covariance: np.ndarray) -> np.ndarray:
@@ -67,5 +117,12 @@ def rotation(covariance: np.ndarray) -> np.ndarray:
 
 
 ARCHITECTURE = ClosedForm(
-    fit, apply, {"means": "K D", "maps": "K D D"}, pairs=True, pair_products=True, by_language=True
+    fit,
+    apply,
+    {"means": "K D", "maps": "K D D"},
+    pairs=True,
+    pair_products=True,
+    settings=ProcrustesSettings,
+    candidates=candidates,
+    by_language=True,
 )
