@@ -67,6 +67,57 @@ def encoded(model: Path, tmp_path: Path, *options: str) -> np.ndarray:
     return np.load(tmp_path / "v.npy")
 
 
+@pytest.mark.parametrize("form", [(), ("--dim", "5"), ("--dtype", "int8"), ("--binary",)])
+def test_later_vectors_get_the_mean_of_the_first_ones(
+    form: tuple[str, ...], models: dict[str, Path], tmp_path: Path
+) -> None:
+    first = encoded(models["plda"], tmp_path, "--own-mean", *form)
+    model = load(models["plda"], device="cpu")
+    adapted = model.adapted(model.encode(SENTENCES, part="sentence"))
+    named = dict(zip(("dim", "dtype", "binary"), (None, "float32", False), strict=True))
+    named |= {"--dim": {"dim": 5}, "--dtype": {"dtype": "int8"}, "--binary": {"binary": True}}.get(
+        form[0] if form else "", {}
+    )
+    expected = adapted.encode(SENTENCES, **named)
+    if "--binary" in form:
+        assert (np.unpackbits(first) != np.unpackbits(expected)).mean() < 0.01
+    else:
+        np.testing.assert_allclose(first, expected, atol=1 if "--dtype" in form else 1e-4)
+    assert not np.array_equal(first, encoded(models["plda"], tmp_path, *form))
+    index = tmp_path / "index.npy"
+    (tmp_path / "v.npy").rename(index)
+    encoded(models["plda"], tmp_path, "--own-mean", *form)
+    (tmp_path / "v.npy.json").rename(tmp_path / "index.npy.json")
+    (tmp_path / "few.txt").write_text(f"{SENTENCES[0]}\n\n{SENTENCES[5]}\n")
+    given = ["encode", tmp_path / "few.txt", "--model", models["plda"], "-o", tmp_path / "few.npy"]
+    done = CliRunner().invoke(
+        app, [*map(str, given), "--mean-of", str(index), "--threads", "1", "--device", "cpu", *form]
+    )
+    assert done.exit_code == 0
+    few = np.load(tmp_path / "few.npy")
+    if "--binary" in form:  # a number near 0 may fall on either side
+        assert (np.unpackbits(few[[0, 2]]) != np.unpackbits(first[[0, 5]])).mean() < 0.05
+    else:
+        np.testing.assert_allclose(few[[0, 2]], first[[0, 5]], atol=1 if "--dtype" in form else 2e-5)
+
+
+def test_a_mean_is_of_the_same_model(models: dict[str, Path], tmp_path: Path) -> None:
+    encoded(models["plda"], tmp_path)
+    for option, message in (
+        (["--mean-of", str(tmp_path / "v.npy")], "states no mean of encode --own-mean"),
+        (["--mean-of", str(tmp_path / "none.npy")], "none.npy.json does not exist"),
+        (["--own-mean", "--mean-of", "v.npy"], "are two means"),
+        (["--own-mean", "--part", "language"], "belongs to the meaning part of PLDA"),
+    ):
+        with pytest.raises((ConfigError, DataError), match=message):
+            encoded(models["plda"], tmp_path, *option)
+    encoded(models["plda"], tmp_path, "--own-mean")
+    with pytest.raises(ConfigError, match="belongs to the meaning part of PLDA"):
+        encoded(models["centering"], tmp_path, "--own-mean", "--language", "en")
+    with pytest.raises(ConfigError, match="of another model"):
+        encoded(models["plda"], tmp_path, "--mean-of", str(tmp_path / "v.npy"), "--precision", "bfloat16")
+
+
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("text") / "text.txt"

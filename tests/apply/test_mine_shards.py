@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from orthoglot.apply import mine_shards as shards
 from orthoglot.apply import text_vectors
 from orthoglot.apply.mine import distinct
 from orthoglot.cli import app
+from orthoglot.decomposers import own_mean
 from orthoglot.errors import ConfigError, DataError
 
 PAIRS = make_pairs(90)
@@ -32,6 +34,7 @@ Run = Callable[..., Any]
 def _short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts begin at multiples of 8 sentences."""
     monkeypatch.setattr(shards, "BLOCK", 8)
+    monkeypatch.setattr(own_mean, "BLOCK", 8)
     for function in (text_vectors.text_vectors, text_vectors.write_vectors):
         monkeypatch.setitem(function.__kwdefaults__, "block", 8)  # type: ignore[attr-defined]
 
@@ -80,12 +83,17 @@ def all_jobs(run: Run, shape: str, folder: Path, *options: object) -> None:
 
 
 @pytest.mark.parametrize("shape", ["1x1", "2x2", "3x2", "1x14"])  # the last has empty parts
-def test_shards_give_the_bytes_of_one_command(shape: str, run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["encoder", "plda"])  # without and with a text's own mean
+def test_shards_give_the_bytes_of_one_command(
+    name: str, shape: str, run: Run, encoder: Path, models: dict[str, Path], tmp_path: Path
+) -> None:
+    run = partial(run, model=models["plda"] if name == "plda" else encoder)
     assert run(output="one.tsv") is None
     all_jobs(run, shape, tmp_path / "work")
     assert not (tmp_path / "merged.tsv").exists()
     assert run("--shards", shape, "--checkpoint", tmp_path / "work") is None
-    assert len((tmp_path / "one.tsv").read_text().splitlines()) > 50
+    assert not [*(tmp_path / "work").glob("*.own-mean.npy")]
+    assert len((tmp_path / "one.tsv").read_text().splitlines()) > 40
     assert (tmp_path / "merged.tsv").read_bytes() == (tmp_path / "one.tsv").read_bytes()
     about, expected = (json.loads((tmp_path / f"{name}.tsv.json").read_text()) for name in ("merged", "one"))
     assert about.pop("shards") == shape

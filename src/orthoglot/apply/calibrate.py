@@ -14,6 +14,7 @@ from orthoglot.apply.arguments import check_between_0_and_1, check_share
 from orthoglot.apply.model import Model
 from orthoglot.apply.share import Margins, joint_share
 from orthoglot.decomposers.base import unit
+from orthoglot.decomposers.own_mean import moved, supports
 from orthoglot.errors import DataError
 from orthoglot.progress import Done, weighed
 from orthoglot.report.plots import svg
@@ -61,6 +62,7 @@ class Calibration(NamedTuple):
         held_out_recall: the same of recall: what to expect of `mine`.
         curve: threshold, precision and recall, from the highest threshold on.
         probabilities: margins and the probability of a translation at each; between them it is interpolated.
+        own_mean: whether each text had its own mean (`orthoglot.decomposers.own_mean`).
         estimated_share: of the texts that it was among, see `orthoglot.apply.share`; None without them.
     """
 
@@ -83,6 +85,7 @@ class Calibration(NamedTuple):
     curve: dict[str, list[float]]
     probabilities: dict[str, list[float]]
     estimated_share: float | None = None
+    own_mean: bool = False
 
     def probability(self, margins: np.ndarray) -> np.ndarray:
         """The probability of a translation at each margin, in [0, 1]; monotone."""
@@ -131,6 +134,7 @@ def calibrate(
     retrieval: Strategy = "max",
     neighborhood: int = 4,
     realign: bool = False,
+    own_mean: bool = True,
     device: str = "cpu",
     threads: int = 1,
     done: Done = lambda _: None,
@@ -163,6 +167,7 @@ def calibrate(
         neighborhood: as of `mine`.
         realign: whether pairs of a shifted run are put together anew (`orthoglot.text.shifts`); all other runs of
             pairs that are not parallel are left out.
+        own_mean: whether the sides of the pairs have their own mean, as the texts of `among` have theirs.
         device: of the search.
         threads: of the search.
         done: gets how many more bytes of the pairs are encoded.
@@ -203,6 +208,10 @@ def calibrate(
             raise DataError(
                 f"{n} pairs are parallel, too few; the others are shifted against their translations"
             )
+    own_mean = own_mean and supports(model.decomposer, part)
+    if own_mean:
+        assert model.decomposer is not None
+        x, y = (moved(side, model.decomposer) for side in (x, y))
     if among:
         x, y = (
             np.concatenate([known, vectors[_new(sentences, side)]])
@@ -264,6 +273,7 @@ def calibrate(
             "probability": regression.y_thresholds_.tolist(),
         },
         estimated_share=estimated,
+        own_mean=own_mean,
     )
 
 

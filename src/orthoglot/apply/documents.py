@@ -13,7 +13,8 @@ import numpy as np
 
 from orthoglot.apply.align import Link, align
 from orthoglot.apply.model import Model
-from orthoglot.apply.text_vectors import text_vectors
+from orthoglot.apply.text_vectors import text_vectors, with_own_mean
+from orthoglot.decomposers.own_mean import shift, sums, supports
 from orthoglot.errors import DataError
 from orthoglot.text.bitext import read_lines
 from orthoglot.text.sentences import joined, paragraphs, split
@@ -108,21 +109,28 @@ def document_vectors(
     part: str,
     language: str | None,
     partner: str | None,
+    own_mean: bool = True,
 ) -> Iterator[list[np.ndarray]]:
     """Vectors of each document: of its sentences, and of each joined with up to `join` - 1 after it, an array a size.
 
-    They are in files of `checkpoint`, named by `side`, see `text_vectors`.
+    They are in files of `checkpoint`, named by `side`, see `text_vectors`. With `own_mean`, and where the model's part
+    supports it, they have the mean of the sentences of all documents, see `with_own_mean`.
     """
+    decomposer = model.decomposer if own_mean and supports(model.decomposer, part) else None
+    by: np.ndarray | None = None
     checkpoint.mkdir(parents=True, exist_ok=True)
     vectors: list[np.ndarray] = []
     for size in range(1, join + 1):
         texts = [text for document in documents for text in document.joined(size)]
         file = checkpoint / f"{side}-{size}.npy"
-        vectors.append(
-            text_vectors(model, texts, file, part=part, language=language, partner=partner)
-            if texts
-            else vectors[0][:0]
-        )
+        if not texts:
+            vectors.append(vectors[0][:0])
+            continue
+        stored = text_vectors(model, texts, file, part=part, language=language, partner=partner)
+        if decomposer is not None:
+            by = shift(sums(stored, decomposer), decomposer) if by is None else by
+            stored = with_own_mean(stored, decomposer, checkpoint / f"{side}-{size}.own-mean.npy", by)
+        vectors.append(stored)
     return _split(vectors, documents)
 
 

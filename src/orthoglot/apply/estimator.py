@@ -24,6 +24,7 @@ from orthoglot.apply.compact import check_dim
 from orthoglot.config import describe, method_named
 from orthoglot.decomposers import architecture, base
 from orthoglot.decomposers.architectures import plda
+from orthoglot.decomposers.own_mean import adapted
 from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.threads import cpu_threads
 from orthoglot.errors import ConfigError, DataError
@@ -237,6 +238,37 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     ) -> np.ndarray:
         """The language part of vectors (N, D), an array (N, D); otherwise as `transform` gives their meaning."""
         return self._parts(x, language, partner).language
+
+    def adapted(self, x: np.ndarray) -> Self:
+        """Return a copy for texts of the kind of these vectors: its meaning part has their mean.
+
+        Texts of another kind or language than those of `fit` have another mean, which all their sentences share. The
+        copy subtracts it: the mean of n vectors counts n / (n + 30), that of the training text the rest. Search and
+        mining gain, scores of single pairs do not (docs/methods.md#own-mean).
+
+        Args:
+            x: vectors (N, D) of one text or collection, in one language; rows of NaN do not count. Take the copy for
+                the vectors that are compared with these later, too.
+        Raises:
+            ConfigError: another method than "plda".
+            TypeError, DataError: as of `transform`.
+
+        >>> import numpy as np
+        >>> from orthoglot import Decomposer
+        >>> rng = np.random.default_rng(1)
+        >>> meaning = rng.normal(size=(500, 8))
+        >>> split = Decomposer().fit(meaning, meaning + 0.1 * rng.normal(size=(500, 8)), "en", "gn")
+        >>> text = meaning[:300] + 2  # of another kind
+        >>> means = [np.abs(one.transform(text)[:, 1:].mean(axis=0)).max() for one in (split, split.adapted(text))]
+        >>> bool(means[1] < 0.2 * means[0])
+        True
+        """
+        check_is_fitted(self)
+        vectors = validate_data(self, _dense(x, "x"), reset=False, **ARRAY)
+        _checked(vectors, "x")
+        copy = type(self)(**self.get_params())
+        copy.decomposer_, copy.history_ = adapted(self.decomposer_, vectors), self.history_
+        return copy._describe()
 
     def export(
         self,

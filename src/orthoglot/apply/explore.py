@@ -12,6 +12,7 @@ from orthoglot import __version__
 from orthoglot.apply.model import Model
 from orthoglot.apply.pool import Pool
 from orthoglot.decomposers.base import unit
+from orthoglot.decomposers.own_mean import supports
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import not_finite
 from orthoglot.meter import EarlyMeter
@@ -55,8 +56,10 @@ class Shares(NamedTuple):
     possible: float
 
 
-def vectors(model: Model, pool: Pool) -> dict[str, np.ndarray]:
+def vectors(model: Model, pool: Pool, own_mean: bool = True) -> dict[str, np.ndarray]:
     """The vectors of each of `PARTS` (N, D); each sentence is encoded once.
+
+    With `own_mean`, the meaning part of each language has the mean of its sentences, where the model supports it.
 
     Raises:
         ConfigError: the model has no decomposer.
@@ -77,7 +80,8 @@ def vectors(model: Model, pool: Pool) -> dict[str, np.ndarray]:
             own = model.encode(texts, part="sentence", language=known, progress=meter.add)
             if len(wrong := not_finite(own)):
                 raise DataError(f"the vector of {texts[wrong[0]]!r} is not finite")
-            for part, some in (("sentence", own), ("meaning", model.split(own, code).meaning)):
+            of_code = model.adapted(own) if own_mean and supports(model.decomposer, "meaning") else model
+            for part, some in (("sentence", own), ("meaning", of_code.split(own, code).meaning)):
                 found.setdefault(part, np.empty((count, some.shape[1]), np.float32))[rows] = some
     return found
 

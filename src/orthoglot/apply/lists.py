@@ -17,6 +17,7 @@ from orthoglot.apply.score import score as score_pairs
 from orthoglot.apply.score import text_bytes
 from orthoglot.apply.scored import Words
 from orthoglot.decomposers.base import unit
+from orthoglot.decomposers.own_mean import moved, supports
 from orthoglot.encoders.threads import cpu_threads
 from orthoglot.errors import DataError
 from orthoglot.tasks.margins import Margin, Mined, Strategy
@@ -54,6 +55,7 @@ def mine(
     neighborhood: int = 4,
     threshold: float | None = None,
     best: int = 1,
+    own_mean: bool = True,
     device: str = "auto",
     threads: int | None = None,
     progress: bool = False,
@@ -68,6 +70,8 @@ def mine(
         source_language, target_language: codes, where the model needs them.
         part: "meaning", "language" or "sentence"; meaning if not given, or sentence of an encoder alone.
         margin, retrieval, neighborhood, threshold, best: see `orthoglot.apply.mine.mine`.
+        own_mean: whether each list has its own mean, where the model supports it (docs/methods.md#own-mean); give False
+            if a list is in several languages.
         threads: of the CPU, for this call; as PyTorch is set if not given.
         progress: draw bars on standard error.
     Returns:
@@ -100,14 +104,14 @@ def mine(
     part = part or opened.usual_part
     languages = (source_language, target_language)
     with cpu_threads(threads):
-        x, y = (
-            unit(
-                opened.encode(
-                    side.sentences, part=part, language=language, partner=partner, progress=progress
-                )
-            )
+        found_vectors = [
+            opened.encode(side.sentences, part=part, language=language, partner=partner, progress=progress)
             for side, language, partner in zip(sides, languages, reversed(languages), strict=True)
-        )
+        ]
+        if own_mean and supports(decomposer := opened.decomposer, part):
+            assert decomposer is not None
+            found_vectors = [moved(own, decomposer) for own in found_vectors]
+        x, y = map(unit, found_vectors)
         found, _ = mine_vectors(
             x,
             y,

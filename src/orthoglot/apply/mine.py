@@ -15,14 +15,16 @@ import numpy as np
 from orthoglot.apply.arguments import check_best
 from orthoglot.apply.model import Model
 from orthoglot.apply.scored import has_letter
-from orthoglot.apply.text_vectors import text_vectors
+from orthoglot.apply.text_vectors import text_vectors, with_own_mean
 from orthoglot.apply.threshold import suggest
 from orthoglot.atomic import replacing
+from orthoglot.decomposers.own_mean import shift, sums, supports
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import not_finite
 from orthoglot.tasks.margins import Margin, Mined, Strategy, both_cosines, candidates, mine_found
 from orthoglot.tasks.neighbours import Nearest
 from orthoglot.tasks.search import check_search, search
+from orthoglot.text.bitext import SIDES
 from orthoglot.text.keys import normalised
 
 BINS = 20
@@ -155,6 +157,7 @@ def side_vectors(
     *,
     languages: tuple[str | None, str | None] = (None, None),
     part: str = "meaning",
+    own_mean: bool = True,
     device: str,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Vectors of length 1 of the sentences of both texts, in files of a folder, see `text_vectors`.
@@ -162,6 +165,7 @@ def side_vectors(
     Args:
         model, checkpoint, languages, part: as of `text_vectors`.
         sides: both texts.
+        own_mean: whether each text has its own mean, see `with_own_mean`, where the model's part supports it.
         device: of the search that follows.
     Raises:
         ConfigError: they are too many to search without faiss.
@@ -169,8 +173,9 @@ def side_vectors(
     first, second = sides
     check_search(len(first.sentences), len(second.sentences), device)
     checkpoint.mkdir(parents=True, exist_ok=True)
-    source, target = (
-        text_vectors(
+    found = []
+    for name, side, language, partner in zip(SIDES, sides, languages, reversed(languages), strict=True):
+        stored = text_vectors(
             model,
             side.sentences,
             checkpoint / f"{name}.npy",
@@ -178,11 +183,12 @@ def side_vectors(
             language=language,
             partner=partner,
         )
-        for name, side, language, partner in zip(
-            ("source", "target"), sides, languages, reversed(languages), strict=True
-        )
-    )
-    return source, target
+        if own_mean and supports(model.decomposer, part):
+            assert model.decomposer is not None
+            by = shift(sums(stored, model.decomposer), model.decomposer)
+            stored = with_own_mean(stored, model.decomposer, checkpoint / f"{name}.own-mean.npy", by)
+        found.append(stored)
+    return found[0], found[1]
 
 
 def write_summary(output: Path, summary: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -20,8 +20,10 @@ import numpy as np
 
 from orthoglot.apply.mine import Side
 from orthoglot.apply.model import Model
-from orthoglot.apply.text_vectors import BLOCK, text_vectors
+from orthoglot.apply.text_vectors import BLOCK, text_vectors, with_own_mean
 from orthoglot.atomic import remove, replacing, reserve
+from orthoglot.decomposers import own_mean
+from orthoglot.decomposers.base import Decomposer
 from orthoglot.errors import DataError
 from orthoglot.file_lock import locked
 from orthoglot.receipts import digest_of, file_digest
@@ -82,6 +84,7 @@ class Shards:
         counts: parts of each.
         made_of: of each text, its digest, and what else decides a vector: model, part, language and partner.
         neighborhood: neighbours of a margin.
+        decomposer: the model's, if each text has its own mean (`orthoglot.decomposers.own_mean`).
     """
 
     folder: Path
@@ -89,6 +92,7 @@ class Shards:
     counts: tuple[int, int]
     made_of: tuple[Facts, Facts]
     neighborhood: int
+    decomposer: Decomposer | None = None
 
     @classmethod
     def of(
@@ -101,6 +105,7 @@ class Shards:
         model: str,
         part: str,
         neighborhood: int,
+        decomposer: Decomposer | None = None,
     ) -> Self:
         """Read both texts for their digests."""
         both = zip(texts, languages, reversed(languages), strict=True)
@@ -111,10 +116,11 @@ class Shards:
                 "part": part,
                 "language": language,
                 "partner": partner,
+                "own mean": decomposer is not None,
             }
             for text, language, partner in both
         ]
-        return cls(folder, texts, counts, (made_of[0], made_of[1]), neighborhood)
+        return cls(folder, texts, counts, (made_of[0], made_of[1]), neighborhood, decomposer)
 
     def encode(self, number: int, model: Model) -> None:
         """Write the distinct sentences of a part and their vectors; parts count from 1, those of the source first.
@@ -135,7 +141,7 @@ class Shards:
                 raise DataError(f"{text}: no line has text" if kept.lines else f"{text} is empty")
             facts = {"lines": kept.lines, "blank": kept.blank, "distinct": len(kept.rows)}
             start, stop = self._cuts(side, facts)[part : part + 2]
-            sentences, places, vectors = shard.files()
+            sentences, places, vectors, sums = shard.files()
             with replacing(sentences) as partial:
                 _save(places, _write_lines(partial, read_lines(text), kept.rows[start:stop]))
             if start < stop:
@@ -143,6 +149,11 @@ class Shards:
                 text_vectors(model, Lines(sentences), vectors, block=BLOCK, **how)
             else:
                 _save(vectors, np.empty((0, 0), dtype=np.float32))
+            stored = np.load(vectors, mmap_mode="r")
+            _save(
+                sums,
+                own_mean.sums(stored, self.decomposer) if self.decomposer and len(stored) else stored[:0],
+            )
             if file_digest(text) != shard.made_of["text"]:
                 raise DataError(f"{text} has changed while it was read; run the same command again")
             _seal(shard, facts)
@@ -162,18 +173,48 @@ class Shards:
             if not making:
                 return
             n, m = (facts["distinct"] for facts in _read(parts))
-            x, y = (np.load(part.files()[-1], mmap_mode="r") for part in parts)
-            _confirm(parts)
+            x, y = (np.load(part.files()[2], mmap_mode="r") for part in parts)
             how: Facts = {
                 "exact": n * m <= limit(device),
                 "device": device,
                 "threads": threads,
                 "memory": memory,
             }
-            *entries, facts = search_tile(x, y, self.neighborhood, **how)
+            with ExitStack() as stack:
+                if self.decomposer is not None:
+                    x, y = (
+                        stack.enter_context(
+                            self._moved(side, vectors, Path(f"{shard.stem}.{name}.own-mean.npy"))
+                        )
+                        for side, (name, vectors) in enumerate(zip(SIDES, (x, y), strict=True))
+                    )
+                _confirm(parts)
+                *entries, facts = search_tile(x, y, self.neighborhood, **how)
             for file, own in zip(shard.files(), entries, strict=True):
                 _save(file, own)
             _seal(shard, facts)
+
+    @contextmanager
+    def _moved(self, side: int, vectors: np.ndarray, file: Path) -> Iterator[np.ndarray]:
+        """Vectors of a part with the mean of their whole text, in a file that is gone afterwards.
+
+        Raises:
+            DataError: another part of the text is absent, damaged, or of another text or model.
+        """
+        assert self.decomposer is not None
+        if not len(vectors):
+            yield vectors
+            return
+        parts = [self._part(side, part) for part in range(self.counts[side])]
+        parts = [part._replace(ends=part.ends[3:]) for part in parts]
+        _read(parts)
+        sums = [rows for part in parts if len(rows := np.load(part.files()[0]))]
+        _confirm(parts)
+        try:
+            by = own_mean.shift(np.concatenate(sums), self.decomposer)
+            yield with_own_mean(vectors, self.decomposer, file, by)
+        finally:
+            remove(file)
 
     @contextmanager
     def merge(self) -> Iterator[Merged]:
@@ -231,7 +272,7 @@ class Shards:
     def _part(self, side: int, part: int) -> Shard:
         stem = self.folder / f"{SIDES[side]}-{part + 1}-of-{self.counts[side]}"
         option = f"--encode {part + 1 + side * self.counts[0]}"
-        return Shard(stem, self.made_of[side], option, (".txt", ".places.npy", ".npy"))
+        return Shard(stem, self.made_of[side], option, (".txt", ".places.npy", ".npy", ".sums.npy"))
 
     def _tile(self, source: int, target: int) -> Shard:
         number = source * self.counts[1] + target + 1

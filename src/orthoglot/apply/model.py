@@ -18,6 +18,7 @@ from orthoglot.apply.compact import check_dim, check_form, compact
 from orthoglot.apply.encoder_copy import Checkpoint, link_folder
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import META, WEIGHTS, Decomposer, Parts, load_decomposer
+from orthoglot.decomposers.own_mean import adapted
 from orthoglot.encoders.base import Encoder, check_language
 from orthoglot.encoders.folder import ENCODER, identity
 from orthoglot.encoders.kinds import load_encoder
@@ -200,6 +201,23 @@ class Model:
                 )
         return parts
 
+    def adapted(self, vectors: np.ndarray) -> Model:
+        """The model for texts of the kind of these vectors: PLDA's meaning part has their mean.
+
+        When to use it: docs/methods.md#own-mean.
+
+        Args:
+            vectors: (N, D), `encode(sentences, part="sentence")` of a text or collection in one language. Keep the
+                model for the vectors that are compared with these later.
+        Raises:
+            ConfigError: the model has no decomposer, or one of another method.
+        """
+        if self.decomposer is None:
+            raise ConfigError(f"{self.encoder.name} has no decomposer")
+        decomposer = adapted(self.decomposer, vectors)
+        changed = hashlib.sha256(self.identity.encode() + decomposer.weights["offset"].tobytes())
+        return type(self)(self.encoder, decomposer, changed.hexdigest())
+
     def languages_used(
         self, part: str, language: str | None, partner: str | None
     ) -> tuple[str | None, str | None]:
@@ -242,10 +260,10 @@ def _rows(vectors: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
     return every
 
 
-def identity_of(folder: Path, precision: Precision) -> tuple[str, str]:
-    """The `identity` and the `usual_part` of the model of a folder, whose weights are not loaded; see `Model.load`."""
+def identity_of(folder: Path, precision: Precision) -> tuple[str, Decomposer | None]:
+    """The `identity` and the decomposer of the model of a folder, whose encoder is not loaded; see `Model.load`."""
     with located(folder) as (_, decomposer, made_by):
-        return _made_by(made_by, precision), "meaning" if decomposer else "sentence"
+        return _made_by(made_by, precision), decomposer
 
 
 @contextmanager

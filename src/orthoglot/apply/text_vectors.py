@@ -8,12 +8,15 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from orthoglot.apply.compact import compact
 from orthoglot.apply.model import Model
 from orthoglot.atomic import check_no_folder, replacing, reserve
-from orthoglot.decomposers.base import unit
+from orthoglot.decomposers.base import Decomposer, unit
+from orthoglot.decomposers.own_mean import shifted
 from orthoglot.errors import DataError
 from orthoglot.finite import not_finite
 from orthoglot.meter import EarlyMeter
@@ -61,6 +64,52 @@ def text_vectors(
         if len(wrong := not_finite(stored[start : start + block])):
             raise DataError(f"{output}: vector {start + wrong[0]} (from 0) is not finite; remove the file")
     return stored
+
+
+def with_own_mean(stored: np.ndarray, decomposer: Decomposer, output: Path, by: np.ndarray) -> np.ndarray:
+    """Meaning parts of a text with its own mean in place of the training text's, mapped from `output`.
+
+    Args:
+        stored: (N, D), as `text_vectors` gives them.
+        decomposer: whose they are.
+        output: .npy file, written anew.
+        by: what is added, see `own_mean.shift`.
+    Returns:
+        (N, D) float32 of length 1, read-only.
+    """
+    with replacing(output) as partial:
+        written = np.lib.format.open_memmap(partial, mode="w+", dtype=np.float32, shape=stored.shape)
+        reserve(partial)
+        for start in range(0, len(stored), BLOCK):
+            rows = slice(start, start + BLOCK)
+            written[rows] = shifted(stored[rows], decomposer, by)
+        written.flush()
+    found: np.ndarray = np.load(output, mmap_mode="r")
+    return found
+
+
+def moved_to(output: Path, vectors: Path, by: np.ndarray, **form: Any) -> Path:
+    """Write meaning parts with `own_mean.shift` added, as they are stored; returns `output`.
+
+    Args:
+        output: .npy file.
+        vectors: .npy file (N, M) float32, not scaled; a row of NaN, a blank line's, stays one, or is 0.
+        by: (M,), what is added.
+        form: dim, dtype and binary, see `compact`.
+    """
+    meanings = np.load(vectors, mmap_mode="r")
+    example = compact(np.ones((1, len(by)), np.float32), **form)
+    with replacing(output) as partial:
+        shape = len(meanings), example.shape[1]
+        written = np.lib.format.open_memmap(partial, mode="w+", dtype=example.dtype, shape=shape)
+        reserve(partial)
+        written[:] = np.nan if example.dtype.kind == "f" else 0
+        for start in range(0, len(meanings), BLOCK):
+            block = np.array(meanings[start : start + BLOCK])
+            rows = np.flatnonzero(~np.isnan(block[:, 0]))
+            written[start + rows] = compact(block[rows] + by.astype(np.float32), **form)
+        written.flush()
+    return output
 
 
 def write_vectors(

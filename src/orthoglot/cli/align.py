@@ -31,6 +31,7 @@ def align(
     ] = False,
     numbers: options.Numbers = False,
     safe_csv: options.SafeCsv = False,
+    own_mean: options.OwnMean = True,
     precision: options.PrecisionOption = "float32",
     device: options.Device = "auto",
     threads: options.Threads = None,
@@ -91,6 +92,7 @@ def align(
                 part=opened.part,
                 language=languages[side],
                 partner=languages[1 - side],
+                own_mean=own_mean,
             )
             for side, name in enumerate(("source", "target"))
         ]

@@ -37,6 +37,7 @@ def calibrate(
     retrieval: options.Retrieval = "max",
     neighborhood: options.Neighborhood = 4,
     realign: options.Realign = False,
+    own_mean: options.OwnMean = True,
     device: options.Device = "auto",
     threads: options.Threads = None,
     checkpoint: Annotated[
@@ -77,6 +78,7 @@ def calibrate(
                 work,
                 languages=pairs.languages,
                 part=opened.part,
+                own_mean=own_mean,
                 device=opened.search["device"],
             )
             if among
@@ -88,6 +90,7 @@ def calibrate(
                 pairs.pairs,
                 languages=pairs.languages,
                 part=opened.part,
+                own_mean=own_mean,
                 share=share,
                 among=[(side.sentences, rows) for side, rows in zip(sides, vectors, strict=True)],
                 target_precision=precision,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,9 @@ import typer
 
 from orthoglot import atomic
 from orthoglot.cli import options
-from orthoglot.errors import DataError
+from orthoglot.errors import ConfigError, DataError, one_line
+
+OWN_MEAN = "own_mean"  # the key of OUTPUT.json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,6 +40,18 @@ def encode(
     binary: Annotated[
         bool, typer.Option("--binary", help="store one bit a dimension, packed by numpy.packbits")
     ] = False,
+    own_mean: Annotated[
+        bool,
+        typer.Option(
+            "--own-mean", help="subtract the text's own mean (PLDA), of a collection in one language"
+        ),
+    ] = False,
+    mean_of: Annotated[
+        Path | None,
+        typer.Option(
+            help="subtract the mean of these vectors of encode --own-mean, which this text is compared with"
+        ),
+    ] = None,
     precision: options.PrecisionOption = "float32",
     language: options.Language = None,
     partner: options.Partner = None,
@@ -47,6 +62,8 @@ def encode(
 
     Example: orthoglot encode a.txt -o a.npy --model my-labse
 
+    With --own-mean, OUTPUT.json also holds what was added, which --mean-of adds to the vectors of later texts.
+
     A blank line keeps its row, which is NaN, or 0 with --dtype int8 and --binary. OUTPUT.json says how the vectors were
     made. An interrupted call goes on where it stopped.
     """
@@ -54,11 +71,13 @@ def encode(
     options.check_ending(output, ".npy", content="vectors are written")
     options.check_lines(text)
     options.check_model(model)
-    from orthoglot.apply.compact import SCALE, check_form
+    from orthoglot.apply.compact import SCALE, check_dim, check_form
     from orthoglot.text.bitext import standard_output, write_lines
     from orthoglot.text.lines import Lines, Text
 
     check_form(dtype, binary)
+    if own_mean and mean_of:
+        raise ConfigError("--own-mean and --mean-of are two means: give one of them")
     with options.vectors_folder(None, output) as work:
         lines = Lines(text)
         if text == options.STANDARD:
@@ -72,16 +91,29 @@ def encode(
         import numpy as np
 
         from orthoglot.apply.mine import write_summary
-        from orthoglot.apply.text_vectors import write_vectors
+        from orthoglot.apply.text_vectors import moved_to, write_vectors
+        from orthoglot.decomposers.own_mean import shift, sums, supports
         from orthoglot.formats.pairs import codes_of
 
         language, partner = codes_of((language, partner))
         opened = options.open_model(model, device, threads, part, precision)
         how: dict[str, Any] = {"part": opened.part, "language": language, "partner": partner}
         how |= {"dim": dim, "dtype": dtype, "binary": binary}
+        by = _stated_mean(mean_of, opened.model.identity) if mean_of else None
+
+        taken, decomposer = how, opened.model.decomposer
+        if own_mean or mean_of:
+            if not supports(decomposer, opened.part):
+                raise ConfigError(
+                    "an own mean belongs to the meaning part of PLDA, which is not asked for here"
+                )
+            if dim is not None:
+                check_dim(decomposer, opened.part, dim)
+            # The mean is that of whole vectors.
+            taken = how | {"dim": None, "dtype": "float32", "binary": False}
 
         def encoded(sentences: Sequence[str], done: Done) -> np.ndarray:
-            return opened.model.encode(sentences, **how, progress=done)
+            return opened.model.encode(sentences, **taken, progress=done)
 
         work.mkdir(parents=True, exist_ok=True)
         vectors = work / "vectors.npy"
@@ -92,7 +124,12 @@ def encode(
                 strict=True,
             )
         )
-        write_vectors(encoded, content, vectors, (opened.model.identity, how | used))
+        write_vectors(encoded, content, vectors, (opened.model.identity, taken | used))
+        if own_mean or mean_of:
+            assert decomposer is not None
+            if by is None:
+                by = shift(sums(np.load(vectors, mmap_mode="r"), decomposer), decomposer)
+            vectors = moved_to(work / "moved.npy", vectors, by, dim=dim, dtype=dtype, binary=binary)
         shape = np.load(vectors, mmap_mode="r").shape
         if output == options.STANDARD:
             with vectors.open("rb") as file:
@@ -102,6 +139,32 @@ def encode(
                 shutil.move(vectors, partial)
         facts = {"lines": content.count, "blank": content.blank, "options": how | {"precision": precision}}
         facts |= {"scale": SCALE} if dtype == "int8" else {}
+        facts |= {} if by is None else {OWN_MEAN: by.tolist()}
         write_summary(output, facts | {"model": opened.model.identity})
     blank = f", {content.blank} of them blank" if content.blank else ""
     options.say(f"{shape[0]} x {shape[1]} vectors{blank}: {output}")
+
+
+def _stated_mean(vectors: Path, model: str) -> np.ndarray:
+    """What was added to vectors of `encode --own-mean`, (D,).
+
+    Raises:
+        ConfigError: they are of another model.
+        DataError: VECTORS.json is absent or damaged, or states no mean.
+    """
+    import numpy as np
+
+    path = vectors.with_name(vectors.name + ".json")
+    try:
+        stated = json.loads(path.read_text(encoding="utf-8"))
+        by = np.array(stated[OWN_MEAN], dtype=np.float64)
+        made_by = stated["model"]
+        if by.ndim != 1 or not np.isfinite(by).all():
+            raise ValueError("its mean is no vector")
+    except FileNotFoundError as error:
+        raise DataError(f"{path} does not exist") from error
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise DataError(f"{path}: states no mean of encode --own-mean ({one_line(error)})") from error
+    if made_by != model:
+        raise ConfigError(f"{path}: of another model, or another --precision")
+    return by

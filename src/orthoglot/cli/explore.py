@@ -34,6 +34,7 @@ def explore(
     neighborhood: Annotated[
         int, typer.Option("--neighborhood", "-k", min=1, max=100, help="neighbours of each sentence")
     ] = 8,
+    own_mean: options.OwnMean = True,
     precision: options.PrecisionOption = "float32",
     device: options.Device = "auto",
     threads: options.Threads = None,
@@ -61,7 +62,7 @@ def explore(
     opened = options.open_model(model, device, threads, precision=precision)
     found = {
         part: exploring.neighbours(vectors, neighborhood, opened.search["device"])
-        for part, vectors in exploring.vectors(opened.model, pool).items()
+        for part, vectors in exploring.vectors(opened.model, pool, own_mean).items()
     }
     shown = exploring.shares(pool, found)
     chance = neighborhood / len(pool.sentences)

@@ -42,6 +42,7 @@ def mine(
     ] = None,
     numbers: options.Numbers = False,
     safe_csv: options.SafeCsv = False,
+    own_mean: options.OwnMean = True,
     precision: options.PrecisionOption = "float32",
     device: options.Device = "auto",
     threads: options.Threads = None,
@@ -97,33 +98,45 @@ def mine(
     from orthoglot.apply.calibrate import Calibration
     from orthoglot.apply.mine_shards import Shards
     from orthoglot.apply.model import identity_of
+    from orthoglot.decomposers.own_mean import supports
     from orthoglot.tasks.margins import Mined
 
     if counts is None:
         ours, theirs = (mining.distinct(lines, str(path)) for lines, path in zip(texts, paths, strict=True))
     if counts is None or encode:
         opened = options.open_model(model, device, threads, part, precision)
-        identity, view, place = opened.model.identity, opened.part, opened.search
+        identity, decomposer = opened.model.identity, opened.model.decomposer
+        view, place = opened.part, opened.search
     else:
-        identity, usual = identity_of(options.model_folder(model), precision)
-        view, place = part or usual, options.search_place(device, threads)
+        identity, decomposer = identity_of(options.model_folder(model), precision)
+        view = part or ("meaning" if decomposer else "sentence")
+        place = options.search_place(device, threads)
+    own_mean = own_mean and supports(decomposer, view)
     known = Calibration.load(calibration) if calibration else None
     if known:
-        given = (identity, view, margin, retrieval, neighborhood)
-        if given != (known.model, known.part, known.margin, known.retrieval, known.neighborhood):
+        given = (identity, view, margin, retrieval, neighborhood, own_mean)
+        stated = (known.model, known.part, known.margin, known.retrieval, known.neighborhood, known.own_mean)
+        if given != stated:
             raise ConfigError(
-                f"{calibration}: made with another model, part, margin, retrieval or neighborhood, or in float32 "
-                "where --precision differs"
+                f"{calibration}: made with another model, part, margin, retrieval, neighborhood or --own-mean, or in "
+                "float32 where --precision differs"
             )
         threshold = known.threshold if threshold is None else threshold
-    shared: dict[str, Any] = {"part": view, "languages": languages}
+    shared: dict[str, Any] = {"part": view, "languages": languages, "own_mean": own_mean}
     how: dict[str, Any] = {"margin": margin, "retrieval": retrieval, "threshold": threshold, "best": best}
     where: dict[str, Any] = {"memory": memory, **place}
     every: dict[str, Any] = {**how, "neighborhood": neighborhood, **where}
     with options.vectors_folder(checkpoint, output, shared=counts is not None) as work:
         if counts:
             jobs = Shards.of(
-                work, paths, counts, languages, model=identity, part=view, neighborhood=neighborhood
+                work,
+                paths,
+                counts,
+                languages,
+                model=identity,
+                part=view,
+                neighborhood=neighborhood,
+                decomposer=decomposer if own_mean else None,
             )
             if encode:
                 jobs.encode(encode, opened.model)

@@ -1,0 +1,91 @@
+"""The mean of a text in place of the training text's: what all its sentences share tells none from another.
+
+PLDA's meaning part subtracts the mean of its training text. A text of another kind, or in another language, has another
+mean, which all its sentences then have in common. Only the text's sentences are needed for it, no translation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from orthoglot.decomposers.base import Decomposer, unit
+from orthoglot.errors import ConfigError
+
+# Sentences that weigh as much as the mean of the training text.
+WEIGHT = 30
+BLOCK = 4096
+
+
+def supports(decomposer: Decomposer | None, part: str) -> bool:
+    """Whether a part of the vectors can have a text's own mean: the meaning of PLDA."""
+    return decomposer is not None and part == "meaning" and decomposer.architecture == "plda"
+
+
+def sums(meanings: np.ndarray, decomposer: Decomposer) -> np.ndarray:
+    """Sums of the meaning parts of a text, of each 4,096 in their order.
+
+    Args:
+        meanings: (N, M), of any length; a row of NaN, which is a blank sentence's, does not count.
+        decomposer: whose they are.
+    Returns:
+        (B, M + 1) float64: the sums, and how many vectors.
+    """
+    blocks = (meanings[start : start + BLOCK] for start in range(0, len(meanings), BLOCK))
+    rows = []
+    for block in blocks:
+        some = _at_length(block[~np.isnan(block[:, 0])], decomposer).astype(np.float64)
+        rows.append(np.append(some.sum(axis=0), len(some)))
+    return np.array(rows).reshape(len(rows), meanings.shape[1] + 1)
+
+
+def shift(sums: np.ndarray, decomposer: Decomposer) -> np.ndarray:
+    """What is added to the meaning parts of a text, (M,) float64.
+
+    -n / (n + 30) (mean - offset), with the mean of the text's n meaning parts, and the offset those of the training
+    text have on average. The constant does not change.
+
+    Args:
+        sums: as `sums` gives them, of all parts of the text.
+        decomposer: whose they are.
+    Source: docs/papers.md#own-mean.
+    """
+    total = sums.sum(axis=0)
+    count = total[-1]
+    mean = total[:-1] / max(count, 1)
+    offset = decomposer.weights["offset"].astype(np.float64)
+    by: np.ndarray = -count / (count + WEIGHT) * (mean - offset)
+    by[0] = 0
+    return by
+
+
+def shifted(meanings: np.ndarray, decomposer: Decomposer, by: np.ndarray) -> np.ndarray:
+    """Meaning parts (N, M) with `shift` added, float32 of length 1."""
+    return unit(_at_length(meanings, decomposer) + by.astype(np.float32))
+
+
+def moved(meanings: np.ndarray, decomposer: Decomposer) -> np.ndarray:
+    """The meaning parts (N, M) of a text with its own mean, float32 of length 1."""
+    return shifted(meanings, decomposer, shift(sums(meanings, decomposer), decomposer))
+
+
+def adapted(decomposer: Decomposer, vectors: np.ndarray) -> Decomposer:
+    """The decomposer for texts of the kind of these vectors: its meaning part has their mean.
+
+    Args:
+        decomposer: of PLDA.
+        vectors: (N, D) of the encoder, of one text or of one language; rows of NaN do not count.
+    Raises:
+        ConfigError: another method.
+    """
+    if not supports(decomposer, "meaning"):
+        raise ConfigError(f"own mean: {decomposer.method} has no meaning part that can have it; plda has")
+    meanings = decomposer.transform(vectors, "").meaning
+    offset = decomposer.weights["offset"] + shift(sums(meanings, decomposer), decomposer)
+    return replace(decomposer, weights={**decomposer.weights, "offset": offset.astype(np.float32)})
+
+
+def _at_length(meanings: np.ndarray, decomposer: Decomposer) -> np.ndarray:
+    """Meaning parts that were scaled, at the length that `transform` gives: their first number is the constant."""
+    return meanings * (decomposer.weights["offset"][0] / meanings[:, :1])
