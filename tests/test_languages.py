@@ -195,6 +195,8 @@ def test_locales_of_a_language_come_with_the_plainest_first() -> None:
         ("ja-JP", ["ja", "ja-Latn-JP"], ["ja"]),
         ("en-GB-oed", ["en-US", "en-GB"], ["en-GB"]),
         ("pt-BR", ["pt-PT"], []),
+        ("sr@ijekavianlatin", ["sr", "sr@ijekavianlatin"], ["sr@ijekavianlatin"]),
+        ("sr@latin", ["sr", "sr@ijekavianlatin"], ["sr@ijekavianlatin"]),
         ("sr-Latn", ["sr-RS", "sr-Latn-RS"], ["sr-Latn-RS"]),
     ],
 )
@@ -213,6 +215,8 @@ NAMES = {
     "sr@Latn": ("sr", "Latn", "", ""),
     "uz@cyrillic": ("uz", "Cyrl", "", ""),
     "de@hebrew": ("de", "Hebr", "", ""),
+    "sr@ijekavianlatin": ("sr", "Latn", "", "ijekavian"),
+    "sr@ijekavian": ("sr", "", "", "ijekavian"),
     "ca@valencia": ("ca", "", "", "valencia"),
     "ca-ES-valencia": ("ca", "", "ES", "valencia"),
     "ca_ES.UTF-8@valencia": ("ca", "", "ES", "valencia"),

@@ -117,7 +117,8 @@ _WINDOWS = re.compile(r"^zh-CH([ST])\b", re.IGNORECASE)
 _EXTENDED = {"ar", "kok", "lv", "ms", "sgn", "sw", "uz", "zh"}
 _BRACKETS = re.compile(r"([^()]+?)\s*\(([^()]+)\)")
 _REGION = re.compile(r"[A-Z]{2}")
-_VARIANT = re.compile(r"[a-z0-9]{5,8}|[0-9][a-z0-9]{3}", re.IGNORECASE)
+# Shorter ones name currencies and quotation marks: de_DE@euro, en@quot.
+_MODIFIER = re.compile(r"[a-z0-9]{5,}|[0-9][a-z0-9]{3}", re.IGNORECASE)
 
 
 class Tag(NamedTuple):
@@ -220,7 +221,10 @@ def tag_of(name: str) -> Tag | None:
     except LanguageTagError:
         return None
     modifier = posix["modifier"] or ""
-    variants = [*(tag.variants or []), *([modifier] if _VARIANT.fullmatch(modifier) else [])]
+    if modifier.endswith("latin") and modifier != "latin":  # sr@ijekavianlatin of KDE
+        variants = [*(tag.variants or []), modifier.removesuffix("latin"), "latin"]
+    else:
+        variants = [*(tag.variants or []), *([modifier] if _MODIFIER.fullmatch(modifier) else [])]
     # Scripts by their names: sr@latin, and sr-latin in Java.
     named = {part: code for part in (modifier, *variants) if (code := _script_named(part))}
     variety = [part for part in variants if part not in named] + [*(tag.extensions or []), tag.private or ""]

@@ -83,7 +83,8 @@ def test_no_other_alignment_has_a_higher_sum(
     assert total([link[:4] for link in found]) == pytest.approx(best, abs=1e-4)
     for link in found:
         assert link.margin == pytest.approx(margin_of(x, y, link[:4], margin, 2), abs=1e-4)
-        assert link.margin > threshold
+        # Two documents of one sentence are linked at the neutral margin, too.
+        assert link.margin > threshold or (n, m) == (1, 1)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -165,6 +166,15 @@ def test_missing_sentences_leave_the_ratio_of_lengths_as_it_is() -> None:
     lengths = np.full(40, 10), np.full(20, 30)
     links = align(x, y, lengths=lengths, threshold=0.5, neighborhood=1)
     assert [link[:4] for link in links] == [(2 * i, i, 1, 1) for i in range(20)]
+
+
+def test_documents_of_one_sentence_translate_each_other_whatever_the_rounding() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        x, y = (unit(rng.normal(size=(1, 8)).astype(np.float32)) for _ in range(2))
+        assert align([x], [y]) == [(0, 0, 1, 1, 1.0)]
+        assert align([x], [y], margin="distance") == [(0, 0, 1, 1, 0.0)]
+        assert align([x], [y], threshold=1.01) == []
 
 
 def test_the_threshold_decides_what_is_left_out() -> None:

@@ -242,6 +242,14 @@ def test_files_with_odd_names_are_aligned(
     assert {row[3] for row in rows} == {shown}
 
 
+def test_a_name_in_another_case_comes_before_another_ending(tmp_path: Path) -> None:
+    for side, names, lines in (("en", "a.txt a.md", SOURCES), ("gn", "a.TXT", TARGETS)):
+        for name in names.split():
+            write(tmp_path / side, name, lines)
+    found = read_folders(tmp_path / "en", tmp_path / "gn")
+    assert ([*found.pairs], found.unmatched) == (["a.txt"], (["a.md"], []))
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs", "matched"),
     [

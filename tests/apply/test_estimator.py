@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 import torch
 from sklearn.base import clone
@@ -217,6 +218,13 @@ def test_masked_numbers_are_refused_and_a_mask_of_none_is_an_array(fitted: ortho
     for split in (fitted.transform, fitted.language_part):
         with pytest.raises(TypeError, match=r"x has masked numbers: .* x.filled\(np.nan\)"):
             split(np.ma.masked_array(a, np.eye(*a.shape, dtype=bool)))
+
+
+def test_tables_of_vectors_have_the_same_columns() -> None:
+    a, b = (pandas.DataFrame(side, columns=[f"c{n}" for n in range(D)]) for side in world())
+    orthoglot.Decomposer("centering").fit(a, b, "en", "gn")
+    with pytest.raises(DataError, match="a and b have different columns, or the same in another order"):
+        orthoglot.Decomposer("centering").fit(a, b[b.columns[::-1]], "en", "gn")
 
 
 def test_every_spelling_of_a_language_is_one(fitted: orthoglot.Decomposer) -> None:

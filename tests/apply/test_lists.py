@@ -68,6 +68,9 @@ def test_score_gives_arrays(encoder: Path) -> None:
         ({"margin": "foo"}, "margin 'foo': give 'ratio', 'distance', 'absolute'"),
         ({"threshold": float("nan")}, "threshold nan: give a finite number"),
         ({"threshold": "1.0"}, "threshold '1.0'"),
+        ({"source_language": "zzz"}, "unknown language code 'zzz'"),
+        ({"device": "gpu"}, "device 'gpu': unknown"),
+        ({"threads": 0}, "threads 0: give a whole number"),
     ],
 )
 def test_options_of_mining_are_checked_before_the_model_is_opened(

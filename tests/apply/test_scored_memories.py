@@ -45,7 +45,7 @@ def tmx(scores: list[str]) -> str:
 def variants(*texts: str) -> str:
     return "".join(
         f'<tuv xml:lang="{tag}"><seg>{text}</seg></tuv>'
-        for tag, text in zip(("en-US", "pt-BR", "pt-PT"), texts, strict=True)
+        for tag, text in zip(("en-US", "pt-BR", "pt-PT"), texts, strict=False)
     )
 
 
@@ -71,6 +71,33 @@ def test_a_score_is_of_the_two_languages_that_were_scored(
     assert '<prop type="score">0.100000</prop>' in written
     assert '<prop type="languages">en-US pt-PT</prop>' in written
     assert written.count("<prop") == 2
+
+
+@pytest.mark.usefixtures("no_model")
+@pytest.mark.parametrize("scored", [("en-US", "pt-BR"), ("en", "pt"), ("en_us", "pt")])
+@pytest.mark.parametrize("asked", [("en-US", "pt-BR"), ("en", "pt"), None])
+def test_a_score_counts_whatever_the_only_variety_is_called(
+    scored: tuple[str, str], asked: tuple[str, str] | None, tmp_path: Path
+) -> None:
+    units = f"<tu>{variants('one', 'um')}</tu><tu>{variants('two', 'dois')}</tu>"
+    (tmp_path / "a.tmx").write_text(f'<tmx version="1.4"><header srclang="en"/><body>{units}</body></tmx>')
+    pairs = read([tmp_path / "a.tmx"], scored)
+    pairs.write(tmp_path / "b.tmx", ("score", "flag"), [(0, (0.1, "")), (1, (0.9, ""))], others="flag")
+    given = ["--threshold", "0.5", "-o", tmp_path / "c.tmx"]
+    if asked:
+        given += ["--source-language", asked[0], "--target-language", asked[1]]
+    assert run("filter", tmp_path / "b.tmx", *given).exit_code == 0
+    kept = (tmp_path / "c.tmx").read_text()
+    assert "dois" in kept
+    assert ">um<" not in kept
+
+
+@pytest.mark.usefixtures("no_model")
+def test_scores_of_a_table_count_whatever_the_case_of_their_names(tmp_path: Path) -> None:
+    rows = ["Source\tTarget\tScore\tFLAG", "one\tpetei\t0.1\t", "two\tmokoi\t0.9\t "]
+    (tmp_path / "a.tsv").write_text("\n".join(rows))
+    assert run("filter", tmp_path / "a.tsv", "--threshold", "0.5", "-o", tmp_path / "b.tsv").exit_code == 0
+    assert (tmp_path / "b.tsv").read_text().splitlines() == [rows[0], rows[2]]
 
 
 @pytest.mark.usefixtures("no_model")

@@ -277,6 +277,8 @@ ENDINGS = {
     "evaluate m --benchmark {text} -o e.csv": "e.csv: the table is written as .md or .txt, not as .csv",
     "evaluate m --benchmark {text} --json -o e.md": "e.md: with --json, JSON is written as .json, not as .md",
     "split en {text} -o s.docx": "s.docx: sentences are written as lines of text, not as .docx",
+    "mine {text} {text} -o m.tmx --source-language en --target-language eng": "both sides are en, which TMX cannot",
+    "score {text} --columns 2,2 -o s.tsv": "--columns 2,2: write 2",
     "filter {text} -o - --rejected - --threshold 0.5": "- is named for two outputs, and standard output is one",
 }
 
@@ -288,6 +290,18 @@ def test_an_output_of_another_form_is_refused_before_the_work(command: str, tmp_
     assert ENDINGS[command] in error_line(result)
     assert result.returncode == 2
     assert [path.name for path in tmp_path.iterdir()] == ["text.tsv"]
+
+
+@pytest.mark.parametrize(
+    "command", ["encode nul.txt -o v.npy", "mine nul.txt nul.txt -o m.tsv", "split en nul.txt -o s.txt"]
+)
+def test_a_nul_character_is_named(command: str, tmp_path: Path) -> None:
+    (tmp_path / "nul.txt").write_bytes(b"one\nt\0wo\n")
+    result = run(*command.split(), cwd=tmp_path)
+    assert (
+        error_line(result) == "orthoglot: nul.txt: line 2 has a NUL character; no line of a text is left out"
+    )
+    assert result.returncode == 4
 
 
 @pytest.mark.parametrize(

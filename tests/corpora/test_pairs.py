@@ -202,11 +202,32 @@ def test_pairs_of_two_files_are_their_lines(tmp_path: Path) -> None:
     assert read_pairs([tmp_path / "a.en", str(tmp_path / "a.de")]) == PAIRS
 
 
-@pytest.mark.parametrize("languages", ["en", "de", ("en",), ("en", "de", "fr"), ()])
+@pytest.mark.parametrize(
+    "languages",
+    ["en", "de", ("en",), ("en", "de", "fr"), (), ("en", 3), {"en": 1, "de": 2}, {"en", "de"}, ("", "")],
+)
 def test_two_languages_are_asked_for(languages: Any, tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text(NAMED)
     with pytest.raises(ConfigError, match=r"languages is .*: give two codes"):
         read_pairs(tmp_path / "a.tsv", languages)
+
+
+@pytest.mark.parametrize(
+    ("files", "columns", "message"),
+    [
+        ([], (), r"files is \[\]: give one file"),
+        ("", (), r"files is ''"),
+        (["a.tsv", "b.tsv", "c.tsv"], (), "give one file"),
+        ("a.tsv", ("source",), r"columns is \('source',\): give two names"),
+        ("a.tsv", [0, 1], "give two names, or two numbers from 1"),
+        ("a.tsv", [1, "b"], "give two names"),
+        ("a.tsv", "1,2", "columns is '1,2'"),
+        ("a.tsv", [1, 1], "give two names"),
+    ],
+)
+def test_other_files_and_columns_are_refused_with_their_name(files: Any, columns: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read_pairs(files, columns=columns)
 
 
 def test_a_memory_of_two_languages_is_not_asked_which(tmp_path: Path) -> None:
@@ -720,14 +741,9 @@ def test_rows_behind_a_quotation_mark_that_never_ends_are_counted(tmp_path: Path
         ("a.csv", "Src;TGT"),
         ("a.tsv", "\ufeff\ufeffsource\ttarget"),
         ("a.tsv", '"source"\t"target"'),
-        ("a.csv", "English;German"),
-        ("a.tsv", "en\tde_AT"),
-        ("a.csv", '"pt-BR","pt-PT"'),
     ],
 )
-def test_a_row_that_names_the_sides_is_no_pair(
-    name: str, first: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_row_that_names_the_sides_is_no_pair(name: str, first: str, tmp_path: Path) -> None:
     separator = next(sign for sign in ";,\t" if sign in first)
     quote = '"' if '"' in first else ""
     rows = [separator.join(f"{quote}{side}{quote}" for side in pair) for pair in PAIRS]
@@ -735,12 +751,95 @@ def test_a_row_that_names_the_sides_is_no_pair(
     table = read([tmp_path / name])
     assert table.pairs == PAIRS
     assert table.named
-    languages = {"English;German": ("en", "de"), "en\tde_AT": ("en", "de"), '"pt-BR","pt-PT"': ("pt", "pt")}
-    assert table.languages == languages.get(first, (None, None))
-    assert ("it is no pair" in caplog.text) == (first in languages)
 
 
-@pytest.mark.parametrize("first", ["en\ten", "Hello\tHallo", "to sleep\tschlafen", '"one"\t"eins"'])
+ENGLISH = [f"This is sentence number {number}." for number in range(9)]
+GERMAN = [f"Das ist der Satz Nummer {number}." for number in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "columns", "languages"),
+    [
+        ("a.csv", "English;German", [], ("en", "de")),
+        ("a.tsv", "en\tde_AT", [], ("en", "de")),
+        ("a.csv", '"en-GB","de"', [], ("en", "de")),
+        ("a.tsv", "English (US)\tGerman", [], ("en", "de")),
+        ("a.tsv", "en\tde", [2, 1], ("de", "en")),
+        ("a.tsv", "id\ten\tde", [2, 3], ("en", "de")),
+        ("a.tsv", "id\ten\tde", ["de", "en"], ("de", "en")),
+    ],
+)
+def test_a_row_that_names_languages_is_no_pair(
+    name: str, first: str, columns: list[Any], languages: tuple[str, str], tmp_path: Path
+) -> None:
+    sides = {"en": ENGLISH, "de": GERMAN}
+    separator = next(sign for sign in ";,\t" if sign in first)
+    number = f"7{separator}" if first.startswith("id") else ""
+    rows = [f"{number}{one}{separator}{other}" for one, other in zip(ENGLISH, GERMAN, strict=True)]
+    (tmp_path / name).write_text("\n".join([first, *rows]))
+    table = read([tmp_path / name], columns=columns)
+    assert table.languages == languages
+    assert table.pairs == [*zip(*(sides[code] for code in languages), strict=True)]
+
+
+def test_languages_that_a_table_names_choose_its_sides(tmp_path: Path) -> None:
+    rows = [f"{one}\t{other}" for one, other in zip(ENGLISH, GERMAN, strict=True)]
+    (tmp_path / "a.tsv").write_text("\n".join(["en\tde-AT", *rows]))
+    turned = [*zip(GERMAN, ENGLISH, strict=True)]
+    for languages in (("de", "en"), ("German", None), (None, "en")):
+        table = read([tmp_path / "a.tsv"], languages)
+        assert table.pairs == turned
+        assert table.languages == ("de", "en")
+    source = source_of("a", [str(tmp_path / "a.tsv")])
+    assert [(pair.source, pair.target) for pair in read_source(source, "de", "en")] == turned
+    for languages in (("fr", "es"), ("fr", None), ("en", "en")):
+        with pytest.raises(ConfigError, match=r"name two of its languages|both sides are en"):
+            read([tmp_path / "a.tsv"], languages)
+    with pytest.raises(ConfigError, match="its columns are en and de-AT, not de-AT and en"):
+        read([tmp_path / "a.tsv"], ("de", "en"), [1, 2])
+
+
+@pytest.mark.parametrize("first", ["and\tet", "is\test", "no\tnee", "Hi\tHai", "Chinese\tSpanish"])
+def test_words_of_a_list_are_no_languages(first: str, tmp_path: Path) -> None:
+    words = ["house\tmaison", "tree\tarbre", "to go\taller", "children\tenfants"]
+    (tmp_path / "a.tsv").write_text("\n".join([first, *words]))
+    assert len(read([tmp_path / "a.tsv"]).pairs) == 5
+
+
+@pytest.mark.parametrize(
+    ("content", "pairs"),
+    [
+        (
+            "Hallo, du;Hello you\nNein, danke;No thank you\n",
+            [("Hallo, du", "Hello you"), ("Nein, danke", "No thank you")],
+        ),
+        ("Hallo, du\tHello you\n", [("Hallo, du", "Hello you")]),
+        ('"Hallo, du";"Hello, you"\n', [("Hallo, du", "Hello, you")]),
+        ('source,target\n"Hallo, du", "Hello, you"\n', [("Hallo, du", "Hello, you")]),
+    ],
+)
+def test_a_comma_within_cells_is_no_separator(
+    content: str, pairs: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text(content)
+    assert read([tmp_path / "a.csv"]).pairs == pairs
+
+
+def test_the_line_that_names_a_separator_is_none_of_a_tsv_either(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("sep=\t\nsource\ttarget\none\teins\n")
+    assert read([tmp_path / "a.tsv"]).pairs == PAIRS[:1]
+
+
+@pytest.mark.parametrize(
+    "line", ['{"source": "a", "target": "b", "score": NaN}', '{"source": "a", "target": "\\u0000"}']
+)
+def test_a_bad_object_on_its_own_is_no_file_of_one_value(line: str, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(f"{line}\n")
+    with pytest.raises(DataError, match=r"line 1 (is no JSON|has a NUL)"):
+        read([tmp_path / "a.jsonl"])
+
+
+@pytest.mark.parametrize("first", ["en\ten", "is\tes", "Hello\tHallo", "to sleep\tschlafen", '"one"\t"eins"'])
 def test_a_row_of_sentences_stays_a_pair(first: str, tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text(f"{first}\ntwo\tzwei\n")
     assert read([tmp_path / "a.tsv"]).pairs == [tuple(first.split("\t")), PAIRS[1]]

@@ -244,6 +244,16 @@ def test_other_codes_divide_no_word(code: str, tmp_path: Path) -> None:
     assert read(path) == [("one", "eins")]
 
 
+def test_text_that_a_tracked_change_removes_is_no_text(tmp_path: Path) -> None:
+    mark = '<mrk mtype="x-sdl-{}">{}</mrk>'
+    target = f"Der Preis ist {mark.format('deleted', 4)}{mark.format('added', 5)} Euro."
+    source = "The price is 5 euros."
+    units = f'<trans-unit id="1"><source>{source}</source><target>{target}</target></trans-unit>'
+    path = write(tmp_path / "m.sdlxliff", XLIFF, units)
+    assert read(path)[0] == (source, "Der Preis ist 5 Euro.")
+    assert read_file([path], ("en", "de")).pairs == [(source, "Der Preis ist 5 Euro.")]
+
+
 UNSTATED = """<xliff version="1.2"><file original="a" source-language="{source}" datatype="plaintext"><body>
 <trans-unit id="1"><source>{text}</source><target>{translation}</target></trans-unit></body></file></xliff>"""
 

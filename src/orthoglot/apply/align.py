@@ -89,7 +89,8 @@ def align(
         lengths: of the sentences of either side, (n,) and (m,), above 0, e.g. bytes.
         margin: "ratio", "distance" or "absolute".
         neighborhood: k, the neighbours whose mean cosine a cosine is compared with.
-        threshold: a link has a higher margin; None is 1 for "ratio" and 0 for "distance".
+        threshold: a link has a higher margin; None is 1 for "ratio" and 0 for "distance". Two documents of one sentence
+            are linked unless it is higher.
         cells: (n + 1) * (m + 1) up to which the search is exact. Beyond, means of two neighbours are aligned first, by
             their ratios alone, and the search is within `band` columns of that path.
         band: columns on each side.
@@ -120,6 +121,9 @@ def align(
                 raise DataError(
                     f"{name}: vector {wrong[0]} (from 0) of {size} joined sentences is not finite"
                 )
+    if len(x[0]) == len(y[0]) == 1 and margin in NEUTRAL:
+        # Each is the other's only neighbour, so the margin is neutral whatever they say: the documents' names decide.
+        return [Link(0, 0, 1, 1, NEUTRAL[margin])] if threshold <= NEUTRAL[margin] else []
     first = search(x[0], y[0], neighborhood, device=device, threads=threads)[0]
     joined = _joined(len(x), first, lengths) if lengths else (None, None)
     sides = (

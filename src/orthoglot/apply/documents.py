@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import accumulate, chain
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from orthoglot.apply.model import Model
 from orthoglot.apply.text_vectors import text_vectors, with_own_mean
 from orthoglot.decomposers.own_mean import shift, sums, supports
 from orthoglot.errors import DataError
-from orthoglot.text.bitext import read_lines
+from orthoglot.text.bitext import read_sentences
 from orthoglot.text.sentences import joined, paragraphs, split
 
 PACKED = (".gz", ".zst")
@@ -189,24 +189,33 @@ def _files(folder: Path) -> dict[str, Path]:
 
 
 def _partners(source: Collection[str], target: Collection[str]) -> dict[str, str]:
-    """The target's name of each document of the source that has one: the same, or one with another ending."""
+    """The target's name of each document of the source that has one: the same, in another case, or with another ending.
+
+    A name in another case, or without its ending, counts where each folder has it once among the names that are left.
+    """
     partners = {name: name for name in source if name in target}
-    stems: list[dict[str, list[str]]] = []
-    for names in (source, target):
-        by_stem: dict[str, list[str]] = {}
-        for name in names:
-            if name not in partners:
-                by_stem.setdefault(str(PurePath(name).with_suffix("")), []).append(name)
-        stems.append(by_stem)
-    for stem, ours in stems[0].items():
-        theirs = stems[1].get(stem, [])
-        if len(ours) == len(theirs) == 1:
-            partners[ours[0]] = theirs[0]
+    for plain in (str.casefold, _stem):
+        rest = [name for name in source if name not in partners], {*target} - {*partners.values()}
+        ours, theirs = (_by(plain, names) for names in rest)
+        for key, names in ours.items():
+            if len(names) == len(theirs.get(key, ())) == 1:
+                partners[names[0]] = theirs[key][0]
     return partners
 
 
+def _stem(name: str) -> str:
+    return str(PurePath(name).with_suffix(""))
+
+
+def _by(plain: Callable[[str], str], names: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in sorted(names):
+        found.setdefault(plain(name), []).append(name)
+    return found
+
+
 def _document(path: Path, language: str | None) -> Document:
-    lines = read_lines(path)
+    lines = read_sentences(path)
     blocks = list(split(lines, language) if language else paragraphs(lines))
     numbers, texts = zip(*chain.from_iterable(blocks), strict=True) if blocks else ((), ())
     return Document(texts, numbers, [0, *accumulate(map(len, blocks[:-1]))])

@@ -166,6 +166,9 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             validate_data(self, _dense(a, "a"), **ARRAY),
             check_array(_dense(b, "b"), input_name="b", **ARRAY),
         ]
+        names = [list(side.columns) for side in (a, b) if hasattr(side, "columns")]
+        if len(names) == 2 and names[0] != names[1]:
+            raise DataError("a and b have different columns, or the same in another order")
         if sides[0].shape != sides[1].shape:
             raise DataError(f"a is {sides[0].shape} but b is {sides[1].shape}: translations come in rows")
         n = len(sides[0])

@@ -18,8 +18,10 @@ from orthoglot.apply.score import text_bytes
 from orthoglot.apply.scored import Words
 from orthoglot.decomposers.base import unit
 from orthoglot.decomposers.own_mean import moved, supports
+from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.threads import cpu_threads
-from orthoglot.errors import DataError
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.formats.pairs import codes_of
 from orthoglot.tasks.margins import Margin, Mined, Strategy
 from orthoglot.text.strings import strings
 
@@ -67,7 +69,7 @@ def mine(
     Args:
         source, target: sentences; blank ones are skipped, and of equal ones the first counts.
         model: a folder, or what `orthoglot.load` opened; `device` is of a folder's encoder and of the search.
-        source_language, target_language: codes, where the model needs them.
+        source_language, target_language: codes, tags or English names, where the model needs them.
         part: "meaning", "language" or "sentence"; meaning if not given, or sentence of an encoder alone.
         margin, retrieval, neighborhood, threshold, best: see `orthoglot.apply.mine.mine`.
         own_mean: whether each list has its own mean, where the model supports it (docs/methods.md#own-mean); give False
@@ -99,10 +101,11 @@ def mine(
     Source: docs/papers.md#protocol-margin.
     """
     sides = [distinct(strings(source, "source"), "source"), distinct(strings(target, "target"), "target")]
+    languages = codes_of((source_language, target_language))
+    _check_place(device, threads)
     check_mining(margin, retrieval, neighborhood, threshold, best)
     opened = _opened(model, device)
     part = part or opened.usual_part
-    languages = (source_language, target_language)
     with cpu_threads(threads):
         found_vectors = [
             opened.encode(side.sentences, part=part, language=language, partner=partner, progress=progress)
@@ -166,15 +169,22 @@ def score(
         raise DataError(
             f"{len(source)} sources but {len(target)} translations: give as many, and one at least"
         )
+    languages = codes_of((source_language, target_language))
+    _check_place(device, threads)
     opened = _opened(model, device)
     pairs = list(zip(source, target, strict=True))
     bar = tqdm(total=text_bytes(pairs), desc="score", unit="B", unit_scale=True, disable=not progress)
     with cpu_threads(threads), bar:
-        languages = (source_language, target_language)
         found = list(score_pairs(opened, pairs, languages, done=bar.update, words=words))
     score, flag, similarity, compared = zip(*found, strict=True)
     values = (np.array(score, dtype=float), np.array(flag), np.array(similarity, dtype=float))
     return Scores(*values, list(compared))
+
+
+def _check_place(device: str, threads: int | None) -> None:
+    resolve_device(device)
+    if threads is not None and (type(threads) is not int or threads < 1):
+        raise ConfigError(f"threads {threads!r}: give a whole number, 1 or more")
 
 
 def _opened(model: str | Path | Model, device: str) -> Model:

@@ -30,7 +30,7 @@ from orthoglot.receipts import digest_of, file_digest
 from orthoglot.tasks.neighbours import Nearest
 from orthoglot.tasks.search import limit
 from orthoglot.tasks.tiles import merged, search_tile
-from orthoglot.text.bitext import SIDES, blocks, read_lines
+from orthoglot.text.bitext import SIDES, blocks, read_sentences
 from orthoglot.text.lines import Lines
 
 Facts = dict[str, Any]
@@ -136,14 +136,14 @@ class Shards:
         with _making(shard) as making:
             if not making:
                 return
-            kept = kept_lines(read_lines(text))
+            kept = kept_lines(read_sentences(text))
             if not len(kept.rows):
                 raise DataError(f"{text}: no line has text" if kept.lines else f"{text} is empty")
             facts = {"lines": kept.lines, "blank": kept.blank, "distinct": len(kept.rows)}
             start, stop = self._cuts(side, facts)[part : part + 2]
             sentences, places, vectors, sums = shard.files()
             with replacing(sentences) as partial:
-                _save(places, _write_lines(partial, read_lines(text), kept.rows[start:stop]))
+                _save(places, _write_lines(partial, read_sentences(text), kept.rows[start:stop]))
             if start < stop:
                 how = {key: shard.made_of[key] for key in ("part", "language", "partner")}
                 text_vectors(model, Lines(sentences), vectors, block=BLOCK, **how)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from orthoglot.corpora.language_identifier import probabilities
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import canonical
-from orthoglot.text.bitext import read_lines, read_rows
+from orthoglot.text.bitext import read_rows, read_sentences
 
 OWN = Path(__file__).with_suffix(".tsv")
 MOST = 20_000  # sentences
@@ -87,7 +87,7 @@ def _lines(path: Path) -> list[str]:
     """The lines of a text, without white space at their ends; no more are read than show that they are too many."""
     lines: list[str] = []
     count = 0
-    for line in read_lines(path):
+    for line in read_sentences(path):
         lines.append(line.removeprefix("\ufeff").strip())
         count += bool(lines[-1])
         _check_count(count)

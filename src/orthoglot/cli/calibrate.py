@@ -60,7 +60,7 @@ def calibrate(
     check_between_0_and_1(precision=precision)
     from orthoglot import atomic
     from orthoglot.formats.pairs import read
-    from orthoglot.text.bitext import read_lines, write_lines
+    from orthoglot.text.bitext import read_sentences, write_lines
 
     pairs = read(files, (source_language, target_language), options.columns_of(columns), bad=bad)
     from orthoglot.apply import calibrate as calibration
@@ -68,7 +68,7 @@ def calibrate(
     from orthoglot.apply.score import text_bytes
     from orthoglot.meter import EarlyMeter
 
-    sides = [distinct(list(read_lines(path)), str(path)) for path in among or ()]
+    sides = [distinct(list(read_sentences(path)), str(path)) for path in among or ()]
     opened = options.open_model(model, device, threads, part)
     with options.vectors_folder(checkpoint, output) as work:
         vectors = (

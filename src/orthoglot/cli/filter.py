@@ -131,7 +131,7 @@ def filter(
 
     # Scores of two models say nothing together: all files have scores, or none is read by them.
     pairs = pairs if model else pairs.with_columns(ADDED)
-    before = model is None and ADDED[0] in pairs.names
+    before = model is None and ADDED[0] in _plain(pairs.names)
     if before and not identify:
         raise ConfigError(
             "the pairs have scores and flags of orthoglot score, so --no-identify would change nothing: leave it out, "
@@ -267,13 +267,14 @@ def scored_before(pairs: Pairs, name: str) -> list[Scored]:
     """
     from orthoglot.apply.scored import Scored
 
-    if ADDED[0] not in pairs.names:
+    names = _plain(pairs.names)
+    if ADDED[0] not in names:
         raise ConfigError(f"{name} has no score of orthoglot score: give --model")
-    score = pairs.names.index(ADDED[0])
-    flag = pairs.names.index(ADDED[1]) if ADDED[1] in pairs.names else None
+    score = names.index(ADDED[0])
+    flag = names.index(ADDED[1]) if ADDED[1] in names else None
     found = []
     for number, row in enumerate(pairs.rows):
-        flagged = "" if flag is None else row[flag]
+        flagged = "" if flag is None else row[flag].strip()
         try:
             # A memory also has flags of units that had no pair.
             value = None if flagged and not row[score].strip() else float(row[score])
@@ -286,6 +287,11 @@ def scored_before(pairs: Pairs, name: str) -> list[Scored]:
             )
         found.append(Scored(value, flagged, value))
     return found
+
+
+def _plain(names: Sequence[str]) -> list[str]:
+    """Names of columns as `orthoglot score` writes them, whatever their case."""
+    return [name.strip().lower() for name in names]
 
 
 def _dropped(scored: Scored, guesses: bool) -> str:

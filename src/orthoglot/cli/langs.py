@@ -40,7 +40,7 @@ def langs(
     Example: orthoglot langs gn --text gn.txt
     """
     from orthoglot.languages import canonical, script
-    from orthoglot.text.bitext import read_lines
+    from orthoglot.text.bitext import read_sentences
 
     language = canonical(code)  # before the slow imports: a misspelt code fails at once
 
@@ -52,7 +52,7 @@ def langs(
     if text is None:
         sentences = _sample(Path("data") / settings.preset / "bitext", language)
     else:
-        sentences = [line for line in read_lines(text) if line.strip()]
+        sentences = [line for line in read_sentences(text) if line.strip()]
         if not sentences:
             raise DataError(f"{text}: holds no sentence")
     rows = survey(settings.encoders, Path("models"), language, sentences)

@@ -83,13 +83,13 @@ def mine(
     options.check_model(model)
     from orthoglot.apply.arguments import check_best
     from orthoglot.formats.pairs import check_output, codes_of, write_rows
-    from orthoglot.text.bitext import read_lines
+    from orthoglot.text.bitext import read_sentences
 
     tags = source_language, target_language
     check_output(output, tags)
     languages = codes_of(tags)
     check_best(best, retrieval, neighborhood)
-    texts = [] if counts else [list(read_lines(path)) for path in paths]
+    texts = [] if counts else [list(read_sentences(path)) for path in paths]
 
     # Only now the libraries that take seconds.
     import numpy as np

@@ -142,7 +142,13 @@ def columns_of(text: str, counts: Sequence[int] = (2,)) -> list[str | int]:
     """
     parts = text.split(",") if text else []
     numbers = all(part.isdecimal() for part in parts)
-    if len(parts) not in (0, *counts) or "" in parts or (numbers and any(int(part) < 1 for part in parts)):
+    twice = len({*parts}) < len(parts)
+    if (
+        len(parts) not in (0, *counts)
+        or "" in parts
+        or twice
+        or (numbers and any(int(part) < 1 for part in parts))
+    ):
         wanted = " or ".join(map(str, counts))
         raise ConfigError(f"--columns {text}: write {wanted}, by number from 1 or by name, e.g. 2,3 or en,gn")
     return [int(part) if numbers else part for part in parts]

@@ -49,14 +49,14 @@ def split(
         raise ConfigError(f"{output}: sentences are written as lines of text, not as {suffix}")
     options.check_lines(text)
     from orthoglot.text import sentences
-    from orthoglot.text.bitext import read_lines, write_lines
+    from orthoglot.text.bitext import read_sentences, write_lines
 
     sentences.check_language(language)
     total = paragraphs = 0
 
     def lines() -> Iterator[str]:
         nonlocal total, paragraphs
-        for paragraph in sentences.split(read_lines(text), language, wrapped=wrapped):
+        for paragraph in sentences.split(read_sentences(text), language, wrapped=wrapped):
             yield from [""] * (paragraphs > 0)
             yield from (sentence for _, sentence in paragraph)
             total, paragraphs = total + len(paragraph), paragraphs + 1

@@ -100,11 +100,12 @@ class Pairs(NamedTuple):
             XLIFF: xliff_output.stored,
         }[self.form](self.memory)
         cells = [stored.get(unit, {}) for unit in self.units]
-        other = {stated for unit in cells if (stated := unit.get(LANGUAGES, self._sides())) != self._sides()}
+        own = self._sides()
+        other = {stated for unit in cells if (stated := unit.get(LANGUAGES, own)) != own}
         if other:
             cells = [{} if unit.get(LANGUAGES) in other else unit for unit in cells]
             named = " and ".join(sorted(other))
-            logger.info("%s: its %s of %s is not that of %s", self.memory, names[0], named, self._sides())
+            logger.info("%s: its %s of %s is not that of %s", self.memory, names[0], named, own)
         if not any(names[0] in one for one in cells):
             return self
         rows = [
@@ -112,21 +113,32 @@ class Pairs(NamedTuple):
         ]
         return self._replace(named=True, names=[*self.names, *names], rows=rows)
 
-    def _sides(self) -> str:
-        """What the two sides are called, source first: "en-US pt-BR"."""
-        return " ".join(
-            tag or language or "" for tag, language in zip(self.tags, self.languages, strict=True)
-        )
+    def _called(self) -> Languages:
+        source, target = (tag or language for tag, language in zip(self.tags, self.languages, strict=True))
+        return source, target
 
-    def _about(self, cells: dict[str, Cell]) -> dict[str, Cell]:
+    def _sides(self) -> str:
+        """What the memory calls the two sides, source first: "en-US pt-BR", also where "en" was asked for.
+
+        A language that it has under several tags is called as it was asked for.
+        """
+        assert self.memory is not None
+        held = load(kinds, TMX[1:]).stated(self.memory) if self.form == TMX else []
+        names = []
+        for called in self._called():
+            tags = {tag for tag in held if called and of_locale(tag) == of_locale(called)}
+            names.append(tags.pop() if len(tags) == 1 else called or "")
+        return " ".join(names)
+
+    def _about(self, cells: dict[str, Cell], sides: str) -> dict[str, Cell]:
         """What is added to a unit. One of TMX may have further languages, so a score has its two beside it."""
         if self.form != TMX or SCORE not in cells:
             return cells
-        return cells | {LANGUAGES: "" if cells[SCORE] is None else self._sides()}
+        return cells | {LANGUAGES: "" if cells[SCORE] is None else sides}
 
     def check_output(self, output: Path) -> None:
         """Refuse a file before the work, see `check_output`; JSON lines have no two columns of one name."""
-        check_output(output, self.languages, self.form)
+        check_output(output, self._called(), self.form)
         twice = [name for name, count in Counter(self.names).items() if count > 1]
         if twice and form_of_output(output) == JSON_LINES:
             raise ConfigError(f"{output}: two columns have the name {twice[0]}, which JSON lines cannot say")
@@ -162,9 +174,9 @@ class Pairs(NamedTuple):
                 # What an earlier run added to such a unit is of another pair.
                 earlier: dict[str, Cell] = dict.fromkeys((*added, *without))
                 kept |= {unit: {**earlier, others: reason} for unit, reason in self.left_out.items()}
-            removed = dict.fromkeys(without)
+            removed, sides = dict.fromkeys(without), self._sides() if self.form == TMX else ""
             kept |= {
-                self.units[number]: removed | self._about(dict(zip(added, cells, strict=True)))
+                self.units[number]: removed | self._about(dict(zip(added, cells, strict=True)), sides)
                 for number, cells in chosen
             }
             write_bytes(output, self._units_kept(self.memory, kept, whole=not others))
@@ -182,7 +194,7 @@ class Pairs(NamedTuple):
             output,
             [*names, *further],
             (row(number, cells) for number, cells in chosen),
-            languages=(self.tags[0] or self.languages[0], self.tags[1] or self.languages[1]),
+            languages=self._called(),
             places=[old.index(place) for place in self.places[:2]],
             named=self.named or bool(added),
             safe=safe,
@@ -311,11 +323,23 @@ def read_pairs(
     >>> orthoglot.read_pairs("words.tsv", columns=["en", "nl"])
     [('Good morning', 'Goedemorgen'), ('Thank you', 'Dank je')]
     """
-    if isinstance(languages, str) or len(languages) != 2:
+    if not isinstance(languages, list | tuple) or len(languages) != 2 or not all(map(_may_be_tag, languages)):
         raise ConfigError(f'languages is {languages!r}: give two codes, e.g. ("en", "pt-BR")')
+    named = isinstance(columns, list | tuple) and (
+        all(isinstance(column, str) for column in columns)
+        or all(type(column) is int and column > 0 for column in columns)
+    )
+    if not named or len(columns) not in (0, 2) or len({*columns}) < len(columns):
+        raise ConfigError(f'columns is {columns!r}: give two names, or two numbers from 1, e.g. ["en", "de"]')
     sides = languages[0], languages[1]
-    paths = [files] if isinstance(files, str | Path) else files
+    paths = [files] if isinstance(files, str | Path) else [*files]
+    if len(paths) not in (1, 2) or not all(isinstance(path, str | Path) and str(path) for path in paths):
+        raise ConfigError(f"files is {files!r}: give one file, or a source and its translation")
     return [(pair.source, pair.target) for pair in read([*map(Path, paths)], sides, columns).pairs]
+
+
+def _may_be_tag(language: object) -> bool:
+    return language is None or (isinstance(language, str) and bool(language.strip()))
 
 
 def _units(source: Source, languages: Languages) -> Iterator[Unit]:
@@ -439,6 +463,10 @@ def check_output(output: Path, languages: Languages, form: str = "") -> None:
         )
     if asked == TMX and None in languages:
         raise ConfigError(f"{output}: TMX names its languages: give --source-language and --target-language")
+    if asked == TMX and form != TMX and tag_of(languages[0] or "") == tag_of(languages[1] or ""):
+        raise ConfigError(
+            f"{output}: both sides are {languages[0]}, which TMX cannot tell apart: write .tsv or .jsonl"
+        )
 
 
 def write_rows(

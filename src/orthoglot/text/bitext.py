@@ -297,6 +297,18 @@ def read_lines(path: Path, *, escaped: bool = False) -> Iterator[str]:
     return decoded(unpacked(path), str(path), escaped=escaped)
 
 
+def read_sentences(path: Path) -> Iterator[str]:
+    """Stream the lines of a text that are encoded as they are.
+
+    Raises:
+        DataError: as of `read_lines`; a line has a NUL character.
+    """
+    for number, line in enumerate(read_lines(path), 1):
+        if NUL in line:
+            raise DataError(f"{path}: line {number} has a NUL character; no line of a text is left out")
+        yield line
+
+
 def read_json(path: Path) -> Iterator[tuple[int, Any]]:
     """Stream the values of a file with one in JSON on each line, with the lines' numbers from 1.
 

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from orthoglot.text.bitext import read_lines
+from orthoglot.text.bitext import read_sentences
 
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines of a file, read anew by each loop over them; errors as of `read_lines`."""
+    """The lines of a file, read anew by each loop over them; errors as of `read_sentences`."""
 
     path: Path
 
     def __iter__(self) -> Iterator[str]:
-        return read_lines(self.path)
+        return read_sentences(self.path)
 
 
 @dataclass(frozen=True)

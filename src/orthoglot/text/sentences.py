@@ -9,7 +9,7 @@ from itertools import groupby
 import regex
 import sentencex
 
-from orthoglot.languages import canonical, has_spaces, script
+from orthoglot.languages import has_spaces, language_of, script
 
 logger = logging.getLogger(__name__)
 Paragraph = list[tuple[int, str]]  # number of the line, from 1, and text of each sentence
@@ -28,7 +28,7 @@ def check_language(language: str) -> None:
     Raises:
         ConfigError: an unknown language.
     """
-    if name := _WITHOUT_ENDS.get(script(language)):
+    if name := _WITHOUT_ENDS.get(script(language_of(language))):
         logger.warning("%s has no sign that ends sentences alone: most paragraphs stay whole", name)
 
 
@@ -44,7 +44,7 @@ def split(lines: Iterable[str], language: str, *, wrapped: bool = False) -> Iter
     Raises:
         ConfigError: an unknown language.
     """
-    language = canonical(language)
+    language = language_of(language)
     spaces = has_spaces(language)
     for block in paragraphs(lines):
         whole = [(block[0][0], _unwrapped([text for _, text in block], spaces))] if wrapped else block

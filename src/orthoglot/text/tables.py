@@ -33,11 +33,12 @@ from orthoglot.text.signatures import is_object
 
 Languages = tuple[str | None, str | None]
 Row = list[str] | BadRow
-SEPARATORS = ",;\t"  # of CSV
+SEPARATORS = "\t;,"  # of CSV; of equally good ones the first
 # The first line that Excel takes the separator from.
 SEPARATOR_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 QUOTED = re.compile(r'"(.*)"')
 HEAD_LINES = 100  # that show the separator
+WORDS_LETTERS = 15  # of a cell, on average, above which a table is no list of words
 # Names of columns in the files of other tools, in small letters.
 SOURCE_NAMES, TARGET_NAMES = ("source", "src"), ("target", "tgt", "trg", "mt")
 TRANSLATION = "translation"  # the key under which OPUS and Hugging Face have a pair's texts by language
@@ -99,7 +100,8 @@ def open_table(
     """The rows of a TSV or CSV file or of lines of JSON, and in which columns the sentences are.
 
     The first row is no pair if it has the names `source` and `target` (or `src`, `tgt`, `trg`, `mt`, in any case), if
-    it has two cells that name two languages, or if `columns` are names. Cells of TSV are quoted if these names are.
+    its two cells name two languages and most other rows are longer than words, or if `columns` are names. Languages
+    that it names choose the sides. Cells of TSV are quoted if the names are.
     Without such a row, a table has as many columns as most of the first 1,000 rows. In JSON, each line is an object.
     The columns are the keys of the first 1,000; what an object lacks is empty. The two texts by language under
     `translation` count as columns.
@@ -122,36 +124,65 @@ def open_table(
     wanted = [column for column in columns if isinstance(column, str)]
     head = start.split("\t")
     bare = [QUOTED.sub(r"\1", cell) for cell in head]
-    quoted = bare != head and _is_head(bare, wanted)
+    quoted = bool(SEPARATOR_LINE.fullmatch(start)) or (bare != head and _is_head(bare, wanted))
     first, rows = _after_bad(path, _rows(path, lines, wanted, quoted=quoted))
+    head_rows = list(islice(rows, HEAD_LINES))
+    rows = chain(head_rows, rows)
     sides = () if wanted else _sides_in(first)
     named = bool(sides or wanted)
-    if not columns and not named and len(first) not in widths:
+    places = [] if sides and not columns else places_of(path, first, columns or range(1, len(first) + 1))
+    stated = _languages_in([first[place] for place in places[:2]], head_rows)
+    if not columns and not sides and len(first) not in widths:
         raise DataError(
             f"{path}: line 1 has {len(first)} columns, not {' or '.join(map(str, widths))}, and no names source and "
             "target; say which have sentences: --columns 2,3"
         )
-    stated: Languages = (None, None)
-    if sides and sides[0].strip().lower() not in SOURCE_NAMES:
-        stated = sides[0].strip(), sides[1].strip()
-        logger.warning("%s: line 1 names languages, %s and %s: it is no pair", path, *stated)
-    places = places_of(path, first, columns or sides or range(1, len(first) + 1))
+    if sides and not columns:
+        places = places_of(path, first, sides)
+    elif stated != (None, None):
+        if not named:
+            logger.warning("%s: line 1 names languages, %s and %s: it is no pair", path, *stated)
+        # Columns that are asked for stay; else the languages that are asked for choose.
+        chosen = _sides_of(path, [tag for tag in stated if tag], first, languages)
+        if not columns:
+            places[:2] = places[:2] if chosen == stated else places[1::-1]
+        elif chosen != stated:
+            raise ConfigError(
+                f"{path}: its columns are {stated[0]} and {stated[1]}, not {chosen[0]} and {chosen[1]}"
+            )
+        named, stated = True, chosen
     if not named:
         return Table([], places, rows)
     return Table(first, places, (row for row in rows if row is not first), stated)
 
 
 def _sides_in(row: Sequence[str]) -> tuple[str, ...]:
-    """The names of source and target in a first row; none if it has sentences."""
+    """The names of source and target in a first row; none if it has none."""
     sides = tuple(
         next((cell for name in names for cell in row if cell.strip().lower() == name), "")
         for names in (SOURCE_NAMES, TARGET_NAMES)
     )
-    if all(sides):
-        return sides
-    tags = [tag_of(cell) for cell in row]
-    languages = len(row) == len(SIDES) and all(tag and is_known(tag.language) for tag in tags)
-    return tuple(row) if languages and tags[0] != tags[1] else ()
+    return sides if all(sides) else ()
+
+
+def _languages_in(cells: Sequence[str], rows: Sequence[Row]) -> Languages:
+    """Two different languages that cells of a first row name; none if the other rows may be a list of words.
+
+    In such a list "is" and "no" are words. In a table of sentences, most of the others have several words, or many
+    letters.
+    """
+    tags = [tag_of(cell) for cell in cells]
+    if (
+        len(tags) != len(SIDES)
+        or tags[0] == tags[1]
+        or not all(tag and is_known(tag.language) for tag in tags)
+    ):
+        return None, None
+    others = [row for row in rows[1:] if not isinstance(row, BadRow)]
+    long = [sum(map(len, row)) > WORDS_LETTERS * len(row) for row in others]
+    if not others or sum(long) <= len(others) / 2:
+        return None, None
+    return cells[0].strip(), cells[1].strip()
 
 
 def _is_head(row: Sequence[str], wanted: Sequence[str] | None) -> bool:
@@ -276,19 +307,39 @@ def _quoted_rows(
 ) -> Iterator[Row]:
     head = list(islice(lines, HEAD_LINES))
     done = 0
-    if head and len(separators) > 1 and (stated := SEPARATOR_LINE.fullmatch(head[0])):
+    if head and (stated := SEPARATOR_LINE.fullmatch(head[0])):
         separators, done = stated[1], 1
         del head[0]
     separator = _separator(head, separators, wanted)
-    columns = _width(_parsed(head, separator), wanted)
-    pending: list[str] = []  # the lines of the row that is being read
+    spaced = _is_spaced(head, separator)
+    columns = _width([row for row, *_ in _parsed(head, separator, spaced) if row], wanted)
+    for row, fault, start, content in _parsed(chain(head, lines), separator, spaced):
+        if not fault:
+            yield _checked(done + start, " ".join(content), row, columns)
+            continue
+        # A quotation mark too many can take whole rows in: each of their lines counts.
+        yield BadRow(done + start, fault, content[0])
+        for line, text in enumerate(content[1:], done + start + 1):
+            yield BadRow(line, f"belongs to line {done + start}, which is no CSV", text)
+
+
+def _is_spaced(lines: Sequence[str], separator: str) -> bool:
+    """Whether quoted cells have a blank before them: "one", "eins"."""
+    return any(f'"{separator} "' in line for line in lines)
+
+
+def _parsed(
+    lines: Iterable[str], separator: str, spaced: bool = False
+) -> Iterator[tuple[list[str], str, int, list[str]]]:
+    """Rows of CSV: cells, or none and the fault; the first line, from 1; all lines of the row."""
+    content: list[str] = []
 
     def noted() -> Iterator[str]:
-        for line in chain(head, lines):
-            pending.append(line)
+        for line in lines:
+            content.append(line)
             yield f"{line}\n"
 
-    rows = csv.reader(noted(), delimiter=separator, strict=True)
+    rows = csv.reader(noted(), delimiter=separator, strict=True, skipinitialspace=spaced)
     while True:
         try:
             row, fault = next(rows), ""
@@ -296,15 +347,8 @@ def _quoted_rows(
             return
         except csv.Error as error:
             row, fault = [], f"is no CSV ({error}); within a quoted cell a quotation mark is written twice"
-        start = done + rows.line_num - len(pending) + 1
-        if fault:
-            # A quotation mark too many can take whole rows in: each of their lines counts.
-            yield BadRow(start, fault, pending[0])
-            for line, content in enumerate(pending[1:], start + 1):
-                yield BadRow(line, f"belongs to line {start}, which is no CSV", content)
-        else:
-            yield _checked(start, " ".join(pending), row, columns)
-        pending.clear()
+        yield row, fault, rows.line_num - len(content) + 1, content[:]
+        content.clear()
 
 
 def _checked(line: int, content: str, row: list[str], columns: int) -> Row:
@@ -324,21 +368,13 @@ def _separator(lines: Sequence[str], separators: str, wanted: Sequence[str] | No
     """Of some separators the one by which the first row has the wanted names, or most rows equally many cells."""
     sizes_of: dict[str, tuple[int, int]] = {}
     for separator in separators:
-        rows = _parsed(lines, separator)
+        rows = [row for row, *_ in _parsed(lines, separator, _is_spaced(lines, separator))]
         if rows and wanted is not None and _is_head(rows[0], wanted):
             return separator
         sizes = Counter(len(row) for row in rows if len(row) > 1)
         size, count = max(sizes.items(), key=lambda item: item[1], default=(0, 0))
         sizes_of[separator] = count, -abs(size - len(SIDES))
     return max(sizes_of, key=lambda separator: sizes_of[separator])
-
-
-def _parsed(lines: Iterable[str], separator: str) -> list[list[str]]:
-    """The rows of some lines of CSV; none if they are none."""
-    try:
-        return list(csv.reader((f"{line}\n" for line in lines), delimiter=separator))
-    except csv.Error:
-        return []
 
 
 def _after_bad(path: Path, rows: Iterator[Row]) -> tuple[list[str], Iterator[Row]]:
@@ -373,7 +409,7 @@ def _json_table(
     good = [row for row in head if isinstance(row, _Object)]
     if not good:
         bad = [row for row in head if isinstance(row, BadRow)]
-        if bad[0].content[:1] in ("[", "{"):
+        if bad[0].content[:1] in ("[", "{") and not bad[0].content.rstrip().endswith("}"):
             raise DataError(f"{path}: one value in JSON; write an object on each line, as jq -c '.[]' does")
         check_few(str(path), bad, len(bad), len(bad))
     names = [*dict.fromkeys(chain.from_iterable(row.values for row in good))]

@@ -18,6 +18,7 @@ XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 SPANS = {"g", "hi", "mrk", "pc"}
 # Attributes in which XLIFF keeps the code that an empty element stands for.
 CODES = ("equiv-text", "disp", "equiv")
+DELETED = "x-sdl-deleted"  # what Trados has for text that a tracked change removes
 # Attributes that say what a code is, and their values for breaks of lines and pages, of TMX and both versions of XLIFF.
 KINDS = ("ctype", "type", "subType")
 BREAKS = {"lb", "pb", "x-lb", "x-pb", "x-br", "br", "linebreak"}
@@ -101,7 +102,9 @@ def _text(element: Element, codes: bool) -> str:
     parts = [element.text or ""]
     for one in element:
         name = local(one)
-        if name in SPANS:
+        if one.get("mtype") == DELETED:
+            parts.append("")
+        elif name in SPANS:
             parts.append(_text(one, codes))
         elif name == "cp":
             parts.append(" " if _control(one) in BLANK else "")
