@@ -12,7 +12,7 @@ import pytest
 # By module, what has an example.
 EXAMPLES = {
     "orthoglot": ["load"],
-    "orthoglot.apply.estimator": ["Decomposer"],
+    "orthoglot.apply.estimator": ["Decomposer", "Decomposer.adapted"],
     "orthoglot.apply.lists": ["mine", "score"],
     "orthoglot.apply.align": ["align"],
     "orthoglot.corpora.filters": [""],

@@ -67,7 +67,7 @@ def test_lines_are_paragraphs_or_go_on_up_to_one_without_text() -> None:
     assert mixed == "使用 Linux kernel 很好。"
     assert list(paragraphs(text[1:])) == [[(1, "came\u2028late.")], [(4, "Three.")]]
     with pytest.raises(ConfigError, match="unknown language"):
-        list(split(text, "klingon"))
+        list(split(text, "klingonese"))
 
 
 @given(
