@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from orthoglot.apply.arguments import check_between_0_and_1, check_share
+from orthoglot.apply.expected import Others
 from orthoglot.apply.model import Model
 from orthoglot.apply.share import Margins, joint_share
 from orthoglot.decomposers.base import unit
@@ -19,7 +20,7 @@ from orthoglot.errors import DataError
 from orthoglot.progress import Done, weighed
 from orthoglot.report.plots import svg
 from orthoglot.statistics.intervals import wilson
-from orthoglot.tasks.margins import Margin, Mined, Strategy, curve
+from orthoglot.tasks.margins import Margin, Mined, Strategy, both_cosines, curve, mine_found
 from orthoglot.tasks.margins import mine as by_margin
 from orthoglot.tasks.neighbours import Nearest, nearest
 from orthoglot.tasks.search import search
@@ -55,14 +56,18 @@ class Calibration(NamedTuple):
         gold: translations that both lists have at a time.
         draws: times that the lists were made; each pair was in both lists at least once.
         target_precision: that was asked for.
-        threshold: the lowest margin with that precision on all pairs at or above it.
+        threshold: the lowest margin with that precision on all pairs at or above it, and on average in the texts that
+            it was among.
         precision: at the threshold, in [0, 1], with a Wilson interval.
         recall: at the threshold, in [0, 1].
         held_out_precision: of thresholds learnt on one half of the pairs, on the other half, with a Wilson interval.
-        held_out_recall: the same of recall: what to expect of `mine`.
+        held_out_recall: the same of recall.
         curve: threshold, precision and recall, from the highest threshold on.
         probabilities: margins and the probability of a translation at each; between them it is interpolated.
         own_mean: whether each text had its own mean (`orthoglot.decomposers.own_mean`).
+        expected_pairs, expected_precision, expected_recall: of the texts that it was among, at the threshold, see
+            `orthoglot.apply.expected.Expected`; None without them.
+        promised: whether these texts show a threshold with the precision that was asked for.
         estimated_share: of the texts that it was among, see `orthoglot.apply.share`; None without them.
     """
 
@@ -86,6 +91,10 @@ class Calibration(NamedTuple):
     probabilities: dict[str, list[float]]
     estimated_share: float | None = None
     own_mean: bool = False
+    expected_pairs: int | None = None
+    expected_precision: list[float] | None = None
+    expected_recall: list[float] | None = None
+    promised: bool = False
 
     def probability(self, margins: np.ndarray) -> np.ndarray:
         """The probability of a translation at each margin, in [0, 1]; monotone."""
@@ -240,6 +249,11 @@ def calibrate(
             f"{100 * target_precision:g} % was not reached: no threshold has this precision, the highest is "
             f"{100 * highest:.1f} %; ask for less with --precision, or take another model"
         )
+    others = _others(among, **how, device=device, threads=threads) if among else None
+    shown_by_texts = others.threshold(target_precision) if others else None
+    if others is not None:
+        threshold = max(threshold, others.most_precise() if shown_by_texts is None else shown_by_texts)
+    expected = others.expected(threshold, estimated) if others else None
     tried, halves = _of_the_other_half(sources, margins, right, target_precision)
     kept = margins >= threshold
     regression = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(margins, right)
@@ -274,18 +288,54 @@ def calibrate(
         },
         estimated_share=estimated,
         own_mean=own_mean,
+        expected_pairs=expected.pairs if expected else None,
+        expected_precision=expected.precision if expected else None,
+        expected_recall=expected.recall if expected else None,
+        promised=shown_by_texts is not None,
     )
 
 
-def not_reached(found: Calibration) -> str:
-    """What to do if the precision is not reached; "" if the interval of what is expected reaches it."""
-    value, low, high = found.held_out_precision
-    if high >= found.target_precision:
-        return ""
-    return (
-        f"{100 * found.target_precision:g} % was not reached: expect {100 * value:.1f} % [{100 * low:.1f}, "
-        f"{100 * high:.1f}] above this threshold; give more pairs, or a higher --precision"
-    )
+def outlook(found: Calibration) -> list[str]:
+    """What to expect of the threshold, and what to do where it is not what was asked for, in lines."""
+    target = f"{100 * found.target_precision:g} %"
+    if found.expected_precision is None:
+        lines = [
+            f"of these pairs, cross-validated: precision {_percent(found.held_out_precision)}, recall "
+            f"{_percent(found.held_out_recall)}; of other text nothing is known: --among says what to expect there"
+        ]
+        if found.held_out_precision[2] < found.target_precision:
+            lines.append(f"{target} was not reached: give more pairs, or a higher --precision")
+        return lines
+    recall = f", recall {_percent(found.expected_recall)}" if found.expected_recall else ""
+    lines = [
+        f"expected in these texts: {found.expected_pairs} pairs, precision {_percent(found.expected_precision)}{recall}"
+    ]
+    if not found.promised:
+        lines.append(
+            f"{target} cannot be promised: these texts show no threshold with it, so this one is the most precise; "
+            "--review 50 draws pairs for a person to judge, longer texts and a lower --precision help"
+        )
+    return lines
+
+
+def _percent(interval: Sequence[float]) -> str:
+    return "{:.1f} % [{:.1f}, {:.1f}]".format(*(100 * value for value in interval))
+
+
+def _others(
+    among: Sequence[tuple[Sequence[str], np.ndarray]],
+    margin: Margin,
+    retrieval: Strategy,
+    neighborhood: int,
+    device: str,
+    threads: int,
+) -> Others | None:
+    """What the texts show of themselves; None if it is nothing."""
+    x, y = (vectors for _, vectors in among)
+    found = search(x, y, neighborhood, device=device, threads=threads).nearest
+    cosine = both_cosines(x, y, found)
+    pairs = mine_found(found, cosine, margin, retrieval)
+    return Others(found, cosine, pairs, margin, retrieval) if Others.possible(found, pairs) else None
 
 
 def _gold(share: float, n: int) -> int:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from orthoglot.apply.arguments import check_best
+from orthoglot.apply.expected import Others
 from orthoglot.apply.model import Model
 from orthoglot.apply.scored import has_letter
 from orthoglot.apply.text_vectors import text_vectors, with_own_mean
@@ -133,9 +134,10 @@ def by_margin(
     threshold: float | None,
     best: int,
 ) -> tuple[Mined, dict[str, object]]:
-    """The pairs among neighbours whose cosines are known, and `suggested_threshold` where none is given.
+    """The pairs among neighbours whose cosines are known, and `suggested_threshold` or `expected_precision`.
 
-    Arguments as of `mine`; for the suggestion see `orthoglot.apply.threshold.suggest`.
+    Arguments as of `mine`; for the suggestion see `orthoglot.apply.threshold.suggest`, for the precision, which is of
+    a given threshold, `orthoglot.apply.expected.Others.expected`.
     """
     facts: dict[str, object] = {}
     if best > 1:
@@ -145,6 +147,9 @@ def by_margin(
         pairs = mine_found(found, cosine, margin, retrieval)
         if threshold is None:
             facts["suggested_threshold"] = suggest(found, cosine, pairs, margin)
+        elif Others.possible(found, pairs):
+            expected = Others(found, cosine, pairs, margin, retrieval).expected(threshold)
+            facts["expected_precision"] = expected.precision
     if threshold is not None:
         pairs = Mined(*(column[pairs.margins >= threshold] for column in pairs))
     return pairs, facts

@@ -43,8 +43,8 @@ def suggest(found: Nearest, cosine: Nearest, pairs: Mined, margin: Margin) -> fl
     total = len(pairs.margins)
     ranks = np.unique(np.linspace(0, total - 1, min(total, PAIRS)).round().astype(np.int64))
     sources, targets, margins = (column[ranks] for column in pairs)
-    ours = _of_others(found.forward, cosine.forward, cosine.backward, sources, targets, margin)
-    theirs = _of_others(found.backward, cosine.backward, cosine.forward, targets, sources, margin)
+    ours = margins_of_others(found.forward, cosine.forward, cosine.backward, sources, targets, margin)
+    theirs = margins_of_others(found.backward, cosine.backward, cosine.forward, targets, sources, margin)
     n, m = len(found.forward), len(found.backward)
     lowest = None
     for last in np.unique(np.linspace(0, len(ranks) - 1, TRIED).round().astype(np.int64)):
@@ -73,7 +73,7 @@ def kept_by(margins: np.ndarray, suggested: float | None) -> list[Sequence[str]]
     ]
 
 
-def _of_others(
+def margins_of_others(
     found: np.ndarray,
     cosine: np.ndarray,
     of_others: np.ndarray,

@@ -105,14 +105,7 @@ def calibrate(
     if output != options.STANDARD:
         with atomic.replacing(output.with_name(output.name + ".svg")) as partial:
             partial.write_text(calibration.picture(learnt), encoding="utf-8")
-    shown = (
-        f"{name} {100 * value:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
-        for name, (value, low, high) in (
-            ("precision", learnt.held_out_precision),
-            ("recall", learnt.held_out_recall),
-        )
-    )
-    about = f"{output}: threshold {learnt.threshold:.4f}. Expected on text of the same kind (cross-validated)"
-    options.say(f"{about}: {', '.join(shown)}")
-    if advice := calibration.not_reached(learnt):
-        options.say(advice)
+    first, *rest = calibration.outlook(learnt)
+    options.say(f"{output}: threshold {learnt.threshold:.4f}, {first}")
+    for line in rest:
+        options.say(line)

@@ -1,0 +1,134 @@
+"""How many mined pairs are right, as the texts themselves show, without known translations.
+
+A sentence has one translation at most. So the best neighbour of a paired sentence other than its partner is a wrong
+one, and shows what a sentence proposes that has no translation in the other text.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from orthoglot.apply.threshold import PAIRS, margins_of_others
+from orthoglot.tasks.margins import Margin, Mined, Strategy
+from orthoglot.tasks.neighbours import Nearest
+
+# Of what both texts propose, the share that counts: a pair may be proposed by both. How much more than by chance the
+# number of wrong pairs varies. Both were chosen on thirty sets, docs/results/mining.md#what-calibrate-promises.
+COUNTED, MORE = 0.75, 1.0
+# Logarithm of the true share of translations over the estimated one: mean and standard deviation, of the same sets.
+SHARE_OFF, SHARE_SPREAD = -0.15, 0.2
+# Pairs that a promise needs; thresholds that are tried, evenly by rank; draws, and their quantiles.
+FEWEST, TRIED, DRAWS, QUANTILES = 10, 400, 20_000, (0.025, 0.975)
+
+
+class Expected(NamedTuple):
+    """What to expect of the pairs at or above a threshold.
+
+    Attributes:
+        pairs: how many there are.
+        precision: share of right ones, in [0, 1]: mean, and 95 % of the draws.
+        recall: share of the translations that they hold, likewise; None if no share was given.
+    """
+
+    pairs: int
+    precision: list[float]
+    recall: list[float] | None
+
+
+class Others:
+    """The pairs of two texts, and of each sentence in them the margin with its best neighbour that is no partner.
+
+    Args:
+        found: the k neighbours of each sentence.
+        cosine: those with them.
+        pairs: that were mined among them, by falling margin.
+        margin: which margin.
+        retrieval: how they were mined: which texts propose pairs.
+    """
+
+    def __init__(
+        self, found: Nearest, cosine: Nearest, pairs: Mined, margin: Margin, retrieval: Strategy
+    ) -> None:
+        self.margins = pairs.margins
+        self.sizes = len(found.forward), len(found.backward)
+        total = len(pairs.margins)
+        self._ranks = np.unique(np.linspace(0, total - 1, min(total, PAIRS)).round().astype(np.int64))
+        sources, targets = (column[self._ranks] for column in pairs[:2])
+        ours = margins_of_others(found.forward, cosine.forward, cosine.backward, sources, targets, margin)
+        theirs = margins_of_others(found.backward, cosine.backward, cosine.forward, targets, sources, margin)
+        proposing = {"forward": (0,), "backward": (1,)}.get(retrieval, (0, 1))
+        self._sides = [(self.sizes[side], (ours, theirs)[side]) for side in proposing]
+
+    @classmethod
+    def possible(cls, found: Nearest, pairs: Mined) -> bool:
+        """Whether there are pairs, and other neighbours than partners."""
+        return min(found.forward.shape[1], found.backward.shape[1]) > 1 and len(pairs.margins) >= FEWEST
+
+    def threshold(self, precision: float) -> float | None:
+        """The lowest threshold with 10 pairs or more of which so many are right on average; None if there is none."""
+        tried = [(count, float(self.margins[count - 1])) for count in self._counts()]
+        good = [value for count, value in tried if self._wrong(count, value) <= (1 - precision) * count]
+        return min(good, default=None)
+
+    def most_precise(self) -> float:
+        """The threshold with 10 pairs or more of which most are right on average."""
+        tried = [(count, float(self.margins[count - 1])) for count in self._counts()]
+        return min(tried, key=lambda one: self._wrong(*one) / one[0])[1]
+
+    def expected(self, threshold: float, share: float | None = None) -> Expected:
+        """What to expect of the pairs at or above a threshold.
+
+        Of C pairs, of n and m sentences, and of the k_x and k_y of them whose other neighbours' margins reach the
+        threshold, the number of wrong ones is drawn:
+
+            q ~ Beta(k + 1/2, C - k + 1/2) of each text,   L = 0.75 ((n - C) q_x + (m - C) q_y),
+            w ~ Poisson(Gamma(L, 1)), of which mean and variance are L and 2 L,
+
+        which gives the precision 1 - w / C. The translations are as many as a share of the sentences, times a factor
+        whose logarithm has the mean -0.15 and the deviation 0.2, and at least C - w.
+
+        Args:
+            threshold: of margins.
+            share: of the sentences that have a translation, as `share.joint_share` estimates it.
+        Source: docs/papers.md#expected-precision.
+        """
+        count = int((self.margins >= threshold).sum())
+        if not count:
+            return Expected(0, [0.0, 0.0, 1.0], None if share is None else [0.0, 0.0, 1.0])
+        rng = np.random.default_rng(1)
+        proposed = np.zeros(DRAWS)
+        for size, reached, seen in self._reached(count, threshold):
+            proposed += max(0, size - count) * rng.beta(reached + 0.5, seen - reached + 0.5, DRAWS)
+        proposed *= COUNTED
+        wrong = np.minimum(rng.poisson(rng.gamma(np.maximum(proposed, 1e-9) / MORE, MORE)), count)
+        right = count - wrong
+        recall = None
+        if share is not None:
+            gold = share * sum(self.sizes) / 2 * np.exp(rng.normal(SHARE_OFF, SHARE_SPREAD, DRAWS))
+            recall = _summary(right / np.maximum(np.maximum(gold, right), 1))
+        return Expected(count, _summary(right / count), recall)
+
+    def _wrong(self, count: int, threshold: float) -> float:
+        """The mean of the wrong ones of so many pairs at or above a threshold."""
+        return COUNTED * sum(
+            max(0, size - count) * (reached + 0.5) / (seen + 1)
+            for size, reached, seen in self._reached(count, threshold)
+        )
+
+    def _reached(self, count: int, threshold: float) -> list[tuple[int, int, int]]:
+        """Of each text that proposes: its sentences; of the pairs that are looked at, those that others reach; all."""
+        seen = int(np.searchsorted(self._ranks, count))
+        return [(size, int((others[:seen] >= threshold).sum()), seen) for size, others in self._sides]
+
+    def _counts(self) -> np.ndarray:
+        """Numbers of pairs that are tried; each has all pairs of its lowest margin."""
+        counts = np.unique(
+            np.linspace(FEWEST, len(self.margins), min(TRIED, len(self.margins))).round().astype(int)
+        )
+        return np.unique(np.searchsorted(-self.margins, -self.margins[counts - 1], side="right"))
+
+
+def _summary(values: np.ndarray) -> list[float]:
+    return [float(values.mean()), *map(float, np.quantile(values, QUANTILES))]
