@@ -29,7 +29,7 @@ from orthoglot.statistics.intervals import wilson
 from orthoglot.text.bitext import read_rows
 
 # Known pairs, the first of a file; pairs of a text, the others; shares of the text's sentences with a translation.
-KNOWN, MOST, SHARES, PRECISION = 300, 400, (0.15, 0.4, 0.7), 0.95
+KNOWN, MOST, SHARES, PRECISION = 300, 400, (0.05, 0.15, 0.4, 0.7), 0.95
 Pairs = list[tuple[str, str]]
 
 

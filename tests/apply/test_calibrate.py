@@ -23,7 +23,7 @@ from orthoglot.apply.calibrate import (
     _threshold,
     _with_interval,
     calibrate,
-    not_reached,
+    outlook,
 )
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
 from orthoglot.apply.mine import mine
@@ -322,12 +322,97 @@ def test_a_share_below_what_the_pairs_can_show_is_raised(
         calibrate(model, PAIRS, part="sentence", among=among)
 
 
-def test_what_is_not_reached_is_said_with_what_to_do(found: Calibration) -> None:
-    assert not_reached(found._replace(held_out_precision=[0.7, 0.6, 0.8], target_precision=0.8)) == ""
-    assert not_reached(found._replace(held_out_precision=[0.714, 0.405, 0.902], target_precision=0.95)) == (
-        "95 % was not reached: expect 71.4 % [40.5, 90.2] above this threshold; give more pairs, or a higher "
-        "--precision"
+def test_without_texts_the_pairs_speak_for_themselves_alone(found: Calibration) -> None:
+    assert (found.expected_precision, found.promised) == (None, False)
+    held = found._replace(
+        held_out_precision=[0.7, 0.6, 0.8], held_out_recall=[0.9, 0.8, 1.0], target_precision=0.8
     )
+    assert outlook(held) == [
+        "of these pairs, cross-validated: precision 70.0 % [60.0, 80.0], recall 90.0 % [80.0, 100.0]; of other text "
+        "nothing is known: --among says what to expect there"
+    ]
+    missed = held._replace(target_precision=0.95)
+    assert outlook(missed)[1] == "95 % was not reached: give more pairs, or a higher --precision"
+
+
+def test_what_the_texts_show_is_said_and_what_they_do_not(found: Calibration) -> None:
+    shown = found._replace(
+        expected_pairs=812,
+        expected_precision=[0.96, 0.91, 0.99],
+        expected_recall=[0.9, 0.7, 1.0],
+        promised=True,
+    )
+    line = "expected in these texts: 812 pairs, precision 96.0 % [91.0, 99.0], recall 90.0 % [70.0, 100.0]"
+    assert outlook(shown) == [line]
+    unknown = shown._replace(
+        expected_precision=[0.6, 0.0, 1.0], expected_recall=[0.5, 0.0, 1.0], promised=False
+    )
+    first, second = outlook(unknown)
+    assert first == "expected in these texts: 812 pairs, precision unknown, recall unknown"
+    assert second.startswith("80 % cannot be promised: these texts show no threshold with it")
+    assert "--review 50" in second
+
+
+@pytest.mark.parametrize(("gold", "alone"), [(250, 60), (20, 250)])
+def test_a_threshold_has_the_precision_in_the_texts_too(
+    gold: int, alone: int, encoder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = make_pairs(gold + 2 * alone, seed=21)
+    sides = [
+        [one for one, _ in text[: gold + alone]],
+        [other for _, other in text[:gold] + text[gold + alone :]],
+    ]
+    model = load(encoder, device="cpu")
+    vectors = [unit(model.encode(side, part="sentence")) for side in sides]
+    found = calibrate(
+        model, PAIRS, part="sentence", among=[*zip(sides, vectors, strict=True)], target_precision=0.8
+    )
+    assert found.promised == (gold > alone)
+    pairs, facts = mine(*vectors, threshold=found.threshold)
+    assert len(pairs.margins) == found.expected_pairs
+    right = np.mean([text[i] == (sides[0][i], sides[1][j]) for i, j in zip(*pairs[:2], strict=True)])
+    assert found.expected_precision is not None
+    assert found.expected_precision[1] <= right <= found.expected_precision[2]
+    assert facts["expected_precision"] == found.expected_precision
+    # The command: pairs are drawn, judged, and read back.
+    paths = [tmp_path / "en.txt", tmp_path / "gn.txt"]
+    for path, lines in zip(paths, sides, strict=True):
+        path.write_text("".join(f"{line}\n" for line in lines))
+    dev, output = write_tsv(tmp_path / "dev.tsv", PAIRS), tmp_path / "c.json"
+    command = ["calibrate", str(dev), "--among", *map(str, paths), "-o", str(output), "--model", str(encoder)]
+    command += ["--precision", "0.8", "--review", "15"]
+    first = CliRunner().invoke(app, command)
+    assert first.exit_code == 0, first.exception
+    review = tmp_path / "c.json.review.tsv"
+    assert f"{review}: 15 pairs; write yes or no" in first.stderr
+    head, *rows = review.read_text().splitlines()
+    translated = {one: other for one, other in text}
+    words = ["yes" if translated[row.split("\t")[3]] == row.split("\t")[4] else "no" for row in rows]
+    review.write_text("\n".join([head, *(word + row for word, row in zip(words, rows, strict=True))]))
+    again = CliRunner().invoke(app, command)
+    assert again.exit_code == 0, again.exception
+    count = words.count("yes")
+    assert (
+        f"{count} of 15 judged pairs are right; by the judgements alone, precision {100 * count / 15:.1f} %"
+        in (again.stderr)
+    )
+
+
+def test_a_review_needs_texts(encoder: Path, tmp_path: Path) -> None:
+    dev = write_tsv(tmp_path / "dev.tsv", PAIRS)
+    command = [
+        "calibrate",
+        str(dev),
+        "--share",
+        "0.3",
+        "-o",
+        str(tmp_path / "c.json"),
+        "--model",
+        str(encoder),
+    ]
+    refused = CliRunner().invoke(app, [*command, "--review", "5"]).exception
+    assert isinstance(refused, ConfigError)
+    assert "--review draws pairs of the texts of --among" in str(refused)
 
 
 WRONG = [(source, PAIRS[n - 7][1]) for n, (source, _) in enumerate(PAIRS)]

@@ -178,8 +178,9 @@ def test_default_part_is_meaning_and_an_encoder_alone_has_none(decomposer: Path,
     np.testing.assert_allclose(
         encoder.encode(SENTENCES, part="sentence"), model.encode(SENTENCES, part="sentence")
     )
+    np.testing.assert_array_equal(encoder.encode(SENTENCES), encoder.encode(SENTENCES, part="sentence"))
     with pytest.raises(ConfigError, match="has no decomposer"):
-        encoder.encode(SENTENCES)
+        encoder.encode(SENTENCES, part="meaning")
     with pytest.raises(ConfigError, match="unknown part 'meening'; known: sentence, meaning, language"):
         model.encode(SENTENCES, part="meening")
 

@@ -300,15 +300,15 @@ def outlook(found: Calibration) -> list[str]:
     target = f"{100 * found.target_precision:g} %"
     if found.expected_precision is None:
         lines = [
-            f"of these pairs, cross-validated: precision {_percent(found.held_out_precision)}, recall "
-            f"{_percent(found.held_out_recall)}; of other text nothing is known: --among says what to expect there"
+            f"of these pairs, cross-validated: precision {percent(found.held_out_precision)}, recall "
+            f"{percent(found.held_out_recall)}; of other text nothing is known: --among says what to expect there"
         ]
         if found.held_out_precision[2] < found.target_precision:
             lines.append(f"{target} was not reached: give more pairs, or a higher --precision")
         return lines
-    recall = f", recall {_percent(found.expected_recall)}" if found.expected_recall else ""
+    recall = f", recall {percent(found.expected_recall)}" if found.expected_recall else ""
     lines = [
-        f"expected in these texts: {found.expected_pairs} pairs, precision {_percent(found.expected_precision)}{recall}"
+        f"expected in these texts: {found.expected_pairs} pairs, precision {percent(found.expected_precision)}{recall}"
     ]
     if not found.promised:
         lines.append(
@@ -318,8 +318,13 @@ def outlook(found: Calibration) -> list[str]:
     return lines
 
 
-def _percent(interval: Sequence[float]) -> str:
-    return "{:.1f} % [{:.1f}, {:.1f}]".format(*(100 * value for value in interval))
+def percent(interval: Sequence[float]) -> str:
+    """A share and its interval in percent; unknown if it may be anything."""
+    return (
+        "unknown"
+        if [*interval[1:]] == [0, 1]
+        else "{:.1f} % [{:.1f}, {:.1f}]".format(*(100 * value for value in interval))
+    )
 
 
 def _others(

@@ -19,6 +19,8 @@ from orthoglot.tasks.neighbours import Nearest
 COUNTED, MORE = 0.75, 1.0
 # Logarithm of the true share of translations over the estimated one: mean and standard deviation, of the same sets.
 SHARE_OFF, SHARE_SPREAD = -0.15, 0.2
+# Share of wrong pairs, on average, above which the pairs say nothing: many wrong ones look like few among themselves.
+MOST_WRONG = 0.2
 # Pairs that a promise needs; thresholds that are tried, evenly by rank; draws, and their quantiles.
 FEWEST, TRIED, DRAWS, QUANTILES = 10, 400, 20_000, (0.025, 0.975)
 
@@ -28,7 +30,8 @@ class Expected(NamedTuple):
 
     Attributes:
         pairs: how many there are.
-        precision: share of right ones, in [0, 1]: mean, and 95 % of the draws.
+        precision: share of right ones, in [0, 1]: mean, and 95 % of the draws; 0 to 1 where more than 20 % are wrong on
+            average, as the neighbours of wrong pairs are no measure of others.
         recall: share of the translations that they hold, likewise; None if no share was given.
     """
 
@@ -104,11 +107,12 @@ class Others:
         proposed *= COUNTED
         wrong = np.minimum(rng.poisson(rng.gamma(np.maximum(proposed, 1e-9) / MORE, MORE)), count)
         right = count - wrong
+        known = self._wrong(count, threshold) <= MOST_WRONG * count
         recall = None
         if share is not None:
             gold = share * sum(self.sizes) / 2 * np.exp(rng.normal(SHARE_OFF, SHARE_SPREAD, DRAWS))
-            recall = _summary(right / np.maximum(np.maximum(gold, right), 1))
-        return Expected(count, _summary(right / count), recall)
+            recall = _summary(right / np.maximum(np.maximum(gold, right), 1), known)
+        return Expected(count, _summary(right / count, known), recall)
 
     def _wrong(self, count: int, threshold: float) -> float:
         """The mean of the wrong ones of so many pairs at or above a threshold."""
@@ -130,5 +134,6 @@ class Others:
         return np.unique(np.searchsorted(-self.margins, -self.margins[counts - 1], side="right"))
 
 
-def _summary(values: np.ndarray) -> list[float]:
-    return [float(values.mean()), *map(float, np.quantile(values, QUANTILES))]
+def _summary(values: np.ndarray, known: bool) -> list[float]:
+    low, high = np.quantile(values, QUANTILES) if known else (0.0, 1.0)
+    return [float(values.mean()), float(low), float(high)]

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from orthoglot.cli import options
+from orthoglot.errors import ConfigError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from orthoglot.apply.calibrate import Calibration
+    from orthoglot.apply.mine import Side
 
 
 def calibrate(
@@ -43,6 +51,14 @@ def calibrate(
     checkpoint: Annotated[
         Path | None, typer.Option(help="keep the vectors of --among here, for orthoglot mine --checkpoint")
     ] = None,
+    review: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="draw so many pairs of --among above the threshold into OUTPUT.review.tsv, for a person to judge; the "
+            "same command then reads the judgements",
+        ),
+    ] = None,
     bad: options.Bad = None,
 ) -> None:
     """Learn a threshold for mining.
@@ -57,6 +73,10 @@ def calibrate(
     from orthoglot.apply.arguments import check_between_0_and_1, check_share
 
     check_share(share, among is not None)
+    if review and (among is None or output == options.STANDARD):
+        raise ConfigError("--review draws pairs of the texts of --among, beside an --output that is a file")
+    judged_at = output.with_name(output.name + ".review.tsv")
+    options.check_outputs(*([judged_at] if review else []))
     check_between_0_and_1(precision=precision)
     from orthoglot import atomic
     from orthoglot.formats.pairs import read
@@ -101,11 +121,43 @@ def calibrate(
                 **opened.search,
                 done=meter.add,
             )
+        if review:
+            said = _reviewed(judged_at, sides, vectors, learnt, review, opened.search)
     write_lines(output, [learnt.as_json()])
     if output != options.STANDARD:
         with atomic.replacing(output.with_name(output.name + ".svg")) as partial:
             partial.write_text(calibration.picture(learnt), encoding="utf-8")
     first, *rest = calibration.outlook(learnt)
     options.say(f"{output}: threshold {learnt.threshold:.4f}, {first}")
-    for line in rest:
+    for line in [*rest, *([said] if review else [])]:
         options.say(line)
+
+
+def _reviewed(
+    path: Path,
+    sides: Sequence[Side],
+    vectors: Sequence[np.ndarray],
+    learnt: Calibration,
+    count: int,
+    search: dict[str, Any],
+) -> str:
+    """Draw pairs into a file, or read what a person wrote there; in words."""
+    from orthoglot.apply import review
+    from orthoglot.apply.mine import mine
+
+    if not path.exists():
+        how: dict[str, Any] = {
+            "margin": learnt.margin,
+            "retrieval": learnt.retrieval,
+            "neighborhood": learnt.neighborhood,
+        }
+        pairs, _ = mine(vectors[0], vectors[1], **how, **search)
+        drawn = review.draw(path, pairs, [side.sentences for side in sides], learnt.threshold, count)
+        return f"{path}: {drawn} pairs; write yes or no in its first column, and give the same command again"
+    judged = review.read(path, learnt.threshold)
+    left = f", {judged.left} are not judged yet" if judged.left else ""
+    value, low, high = (100 * share for share in judged.precision)
+    return (
+        f"{path}: {judged.right} of {judged.pairs} judged pairs are right{left}; by the judgements alone, precision "
+        f"{value:.1f} % [{low:.1f}, {high:.1f}]"
+    )

@@ -95,7 +95,7 @@ def mine(
     import numpy as np
 
     from orthoglot.apply import mine as mining
-    from orthoglot.apply.calibrate import Calibration
+    from orthoglot.apply.calibrate import Calibration, percent
     from orthoglot.apply.mine_shards import Shards
     from orthoglot.apply.model import identity_of
     from orthoglot.decomposers.own_mean import supports
@@ -198,7 +198,9 @@ def mine(
         _log_thresholds(pairs.margins[~last], facts.get("suggested_threshold"))
     if last.any():
         logger.info("last in the output: %d copies or pairs without letters", last.sum())
-    options.say(f"{len(pairs.margins)} pairs: {output}{about}")
+    expected: Any = facts.get("expected_precision")
+    held = f", expected precision {percent(expected)}" if expected else ""
+    options.say(f"{len(pairs.margins)} pairs{held}: {output}{about}")
 
 
 def _log_thresholds(margins: np.ndarray, suggested: float | None) -> None:

@@ -1,0 +1,88 @@
+"""Mined pairs for a person to judge, and what the judgements say of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from orthoglot.errors import DataError
+from orthoglot.statistics.intervals import wilson
+from orthoglot.tasks.margins import Mined
+from orthoglot.text.bitext import BLANK, write_lines
+from orthoglot.text.tables import read_table
+
+COLUMNS = ("right", "threshold", "margin", "source", "target")
+YES, NO = ("yes", "y", "1", "true"), ("no", "n", "0", "false")
+SEED, CONFIDENCE = 1, 0.95
+
+
+class Judged(NamedTuple):
+    """What a person said of drawn pairs.
+
+    Attributes:
+        pairs: how many are judged, of those at or above the threshold.
+        right: how many of these are right.
+        precision: share of right ones, with its Wilson interval.
+        left: pairs without a judgement.
+    """
+
+    pairs: int
+    right: int
+    precision: list[float]
+    left: int
+
+
+def draw(output: Path, pairs: Mined, texts: Sequence[Sequence[str]], threshold: float, count: int) -> int:
+    """Write pairs at or above the threshold, drawn at random, to a TSV with an empty column `right`.
+
+    Args:
+        output: file.
+        pairs: all that were mined.
+        texts: sentences of both texts.
+        threshold: of margins.
+        count: how many at most.
+    Returns:
+        How many were drawn.
+    """
+    above = np.flatnonzero(pairs.margins >= threshold)
+    drawn = np.random.default_rng(SEED).permutation(above)[:count]
+    rows = [COLUMNS]
+    for row in drawn:
+        source, target = texts[0][pairs.sources[row]], texts[1][pairs.targets[row]]
+        rows.append(("", repr(threshold), repr(float(pairs.margins[row])), source, target))
+    write_lines(output, ("\t".join(cell.translate(BLANK) for cell in row) for row in rows))
+    return len(drawn)
+
+
+def read(path: Path, threshold: float) -> Judged:
+    """What a person wrote in the column `right`: yes or no; the pairs below the threshold do not count.
+
+    Raises:
+        DataError: not a file of `draw`; another word; drawn above a higher threshold, which says nothing of the pairs
+            between the two.
+    """
+    head, *rows = read_table(path)
+    if head != [*COLUMNS]:
+        raise DataError(f"{path}: its columns are not {', '.join(COLUMNS)}: remove it to draw pairs anew")
+    words: list[str] = []
+    for number, row in enumerate(rows, 2):
+        word = row[0].strip().lower()
+        if word not in ("", *YES, *NO):
+            raise DataError(f"{path}: line {number}: {row[0]!r} is neither yes nor no")
+        try:
+            drawn_above, margin = float(row[1]), float(row[2])
+        except ValueError as error:
+            raise DataError(f"{path}: line {number}: {error}") from error
+        if drawn_above > threshold:
+            raise DataError(
+                f"{path}: its pairs were drawn above {drawn_above:.4f}, and the threshold is {threshold:.4f}: remove "
+                "it to draw pairs anew"
+            )
+        words += [word] * (margin >= threshold)
+    right, judged = sum(word in YES for word in words), sum(word != "" for word in words)
+    interval = wilson(right / judged, judged, CONFIDENCE) if judged else (0.0, 1.0)
+    share = right / judged if judged else 0.0
+    return Judged(judged, right, [share, *interval], len(words) - judged)

@@ -1,0 +1,120 @@
+"""What mined pairs show of their own precision: by hand, and on worlds whose truth is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from orthoglot.apply.expected import FEWEST, Others
+from orthoglot.decomposers.base import unit
+from orthoglot.tasks.margins import Mined, both_cosines, mine_found
+from orthoglot.tasks.neighbours import Nearest, nearest
+
+K = 4
+
+
+def world(seed: int, n: int, share: float, noise: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Two texts of n sentences, translations in the first rows of both, and which rows these are."""
+    rng = np.random.default_rng(seed)
+    gold = round(share * n)
+    topics = rng.normal(size=(n // 5, 32))  # sentences of a document are alike
+    x = 0.7 * topics[rng.integers(len(topics), size=n)] + rng.normal(size=(n, 32))
+    y = 0.7 * topics[rng.integers(len(topics), size=n)] + rng.normal(size=(n, 32))
+    y[:gold] = x[:gold] + noise * rng.normal(size=(gold, 32))
+    x, y = (unit(side.astype(np.float32)) for side in (x, y))
+    return x, y, np.arange(gold)
+
+
+def others_of(x: np.ndarray, y: np.ndarray) -> tuple[Others, Mined]:
+    found = nearest(x, y, K)
+    cosine = both_cosines(x, y, found)
+    pairs = mine_found(found, cosine)
+    return Others(found, cosine, pairs, "ratio", "max"), pairs
+
+
+def test_the_numbers_by_hand() -> None:
+    """Two texts of three sentences, of which each knows two neighbours: pairs 0-0 and 1-1."""
+    found = Nearest(np.array([[0, 1], [1, 0], [0, 1]]), np.array([[0, 1], [1, 0], [2, 0]]))
+    cosine = Nearest(
+        np.array([[0.9, 0.3], [0.8, 0.6], [0.2, 0.1]]), np.array([[0.9, 0.6], [0.8, 0.3], [0.1, 0.1]])
+    )
+    pairs = Mined(np.array([0, 1]), np.array([0, 1]), np.array([1.5, 1.2]))
+    others = Others(found, cosine, pairs, "absolute", "max")
+    # Sources' other neighbours have 0.3 and 0.6, the targets' 0.6 and 0.3.
+    assert others._reached(2, 0.5) == [(3, 1, 2), (3, 1, 2)]
+    assert others._wrong(2, 0.5) == pytest.approx(0.75 * 2 * 1 * 1.5 / 3)
+    assert Others(found, cosine, pairs, "absolute", "forward")._wrong(2, 0.5) == pytest.approx(0.75 * 0.5)
+    assert Others(found, cosine, pairs, "absolute", "backward")._reached(1, 0.5) == [(3, 1, 1)]
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5])
+@pytest.mark.parametrize("noise", [0.5, 0.9])
+def test_intervals_hold_the_truth(share: float, noise: float) -> None:
+    precisions, recalls = [], []
+    for seed in range(20):
+        x, y, gold = world(seed, 600, share, noise)
+        others, pairs = others_of(x, y)
+        threshold = float(pairs.margins[int(1.1 * len(gold))])
+        kept = pairs.margins >= threshold
+        right = (pairs.sources == pairs.targets)[kept] & (pairs.sources < len(gold))[kept]
+        said = others.expected(threshold, share)
+        assert said.pairs == kept.sum()
+        assert said.recall is not None
+        precisions.append(said.precision[1] <= right.mean() <= said.precision[2])
+        recalls.append(said.recall[1] <= right.sum() / len(gold) <= said.recall[2])
+    assert sum(precisions) >= 18
+    assert 0.02 < said.precision[2] - said.precision[1] < 0.4
+    assert sum(recalls) >= 18
+
+
+def test_the_threshold_keeps_the_precision_and_most_translations() -> None:
+    for seed in range(5):
+        x, y, gold = world(seed, 2000, 0.5, 0.6)
+        others, pairs = others_of(x, y)
+        threshold = others.threshold(0.95)
+        assert threshold is not None
+        kept = pairs.margins >= threshold
+        right = ((pairs.sources == pairs.targets) & (pairs.sources < len(gold)))[kept]
+        assert right.mean() > 0.93
+        assert right.sum() > 0.8 * len(gold)
+        assert others.threshold(0.99) is None or others.threshold(0.99) >= threshold
+
+
+def test_of_texts_without_translations_nothing_is_promised() -> None:
+    x, y, _ = world(0, 500, 0, 1)
+    others, pairs = others_of(x, y)
+    assert others.threshold(0.95) is None
+    threshold = others.most_precise()
+    kept = pairs.margins >= threshold
+    assert kept.sum() >= FEWEST
+    # Wrong pairs alone look better than they are.
+    assert others.expected(threshold).precision[1:] == [0.0, 1.0]
+    assert others.expected(threshold, 0.1).recall[1:] == [0.0, 1.0]  # type: ignore[index]
+
+
+def test_no_pair_above_a_threshold_says_nothing() -> None:
+    x, y, _ = world(0, 100, 0.5, 0.5)
+    others, _ = others_of(x, y)
+    assert others.expected(99.0, 0.5) == (0, [0.0, 0.0, 1.0], [0.0, 0.0, 1.0])
+
+
+def test_the_same_numbers_again_and_in_any_order_of_equal_margins() -> None:
+    x, y, _ = world(3, 400, 0.4, 0.7)
+    others, pairs = others_of(x, y)
+    again, _ = others_of(x, y)
+    assert others.expected(1.05, 0.4) == again.expected(1.05, 0.4)
+    # A threshold keeps all pairs of one margin.
+    threshold = others.threshold(0.9)
+    assert threshold is not None
+    assert threshold in pairs.margins
+
+
+def test_few_pairs_or_one_neighbour_show_nothing() -> None:
+    x, y, _ = world(0, 100, 0.5, 0.5)
+    found = nearest(x, y, 1)
+    pairs = mine_found(found, both_cosines(x, y, found))
+    assert not Others.possible(found, pairs)
+    found = nearest(x, y, K)
+    few = Mined(*(column[: FEWEST - 1] for column in pairs))
+    assert not Others.possible(found, few)
+    assert Others.possible(found, pairs)
