@@ -105,6 +105,22 @@ def rows_of(folder: Path, decomposer: Decomposer, own: Vectors) -> Iterator[dict
             }
 
 
+def table(path: Path) -> str:
+    """The page's table: values with the training text's mean, and differences from them."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    means = list(dict.fromkeys(row["mean"] for row in rows))
+    lines = [f"| Set | Measure | {' | '.join(means)} |", "|---" * (len(means) + 2) + "|"]
+    for name, measure in dict.fromkeys((row["set"], row["measure"]) for row in rows):
+        cells = []
+        for row in (row for row in rows if (row["set"], row["measure"]) == (name, measure)):
+            gain, low, high = (float(row[end]) for end in ("gain", "low", "high"))
+            shown = f"{gain:+.2f} [{low:+.2f}, {high:+.2f}]"
+            cells.append(f"{float(row['value']):.1f}" if row["mean"] == means[0] else shown)
+        lines.append(f"| {name} | {measure} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measure every folder."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])

@@ -320,11 +320,9 @@ def outlook(found: Calibration) -> list[str]:
 
 def percent(interval: Sequence[float]) -> str:
     """A share and its interval in percent; unknown if it may be anything."""
-    return (
-        "unknown"
-        if [*interval[1:]] == [0, 1]
-        else "{:.1f} % [{:.1f}, {:.1f}]".format(*(100 * value for value in interval))
-    )
+    if [*interval[1:]] == [0, 1]:
+        return "unknown"
+    return "{:.1f} % [{:.1f}, {:.1f}]".format(*(100 * value for value in interval))
 
 
 def _others(

@@ -1,7 +1,7 @@
 """How often what `orthoglot calibrate` prints holds: docs/results/mining.md#what-calibrate-promises.
 
     orthoglot get small --output ready
-    python benchmarks/coverage.py --model ready --text TEXTS --checkpoint work -o docs/results/coverage.csv
+    python benchmarks/coverage_of_calibrate.py --model ready --text TEXTS --checkpoint work -o docs/results/coverage.csv
 
 TEXTS has a file KIND.LANGUAGE.tsv for each kind of text and language, English first, in the order of its documents.
 """
@@ -140,6 +140,31 @@ def told(found: Calibration, margins: np.ndarray, right: np.ndarray, gold: int) 
         "recall_holds": int(printed[1][1] <= recall <= printed[1][2]),
         "below": int(count > 0 and wilson(precision, count, 0.95)[1] < PRECISION),
     }
+
+
+def table(path: Path) -> str:
+    """The page's table: how often what was printed holds, in percent."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["pairs"]]
+    lines = [
+        "| Known pairs | Rule | runs | precision holds | recall holds | significantly below 95 % | true precision | "
+        "true recall |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    measures = ("precision_holds", "recall_holds", "below", "true_precision", "true_recall")
+    for title, same in (("of the same kind", True), ("of another kind", False)):
+        for rule, promised in (("former", ""), ("today, promised", "1"), ("today, not promised", "0")):
+            some = [
+                row
+                for row in rows
+                if (row["known"] == row["text"]) == same
+                and (row["rule"], row["promised"]) == (rule.partition(",")[0], promised)
+            ]
+            means = (100 * np.mean([float(row[measure]) for row in some]) for measure in measures)
+            lines.append(
+                f"| {title} | {rule} | {len(some)} | {' | '.join(f'{mean:.1f}' for mean in means)} |"
+            )
+    return "\n".join(lines)
 
 
 def main() -> None:
