@@ -1,4 +1,4 @@
-"""EMS as its authors publish it, written from docs/papers.md#ems-1: the independent twin of the conversion.
+"""EMS as its authors publish it, written from docs/papers.md#ems-encoder: the independent twin of the conversion.
 
 Parameters have the names and shapes of the published checkpoint, heads included.
 """

@@ -15,7 +15,7 @@ def new_network(settings: ScratchNetwork, vocabulary: int, pad: int) -> BertMode
     u = mean over tokens of h.  Token and position embeddings are added, normalised, and go through post-norm layers
     with swish. Embeddings start as N(0, embedding_spread^2), everything else as PyTorch's default: the paper's start,
     with a spread of 1. The token type embedding of transformers' BERT is zero and stays so.
-    Source: EMS 2024, section III; docs/papers.md#ems-1.
+    Source: EMS Eq. 1; docs/papers.md#ems-encoder.
     """
     network = BertModel(
         BertConfig(

@@ -1,6 +1,6 @@
 """The checkpoint that EMS's authors publish, as an encoder folder of kind `ems`.
 
-Source: https://github.com/Mao-KU/EMS; docs/papers.md#ems-1.
+Source: https://github.com/Mao-KU/EMS; docs/papers.md#ems-encoder.
 """
 
 from __future__ import annotations

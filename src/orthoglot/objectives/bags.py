@@ -56,7 +56,7 @@ def bags_of(
         lengths: T of each row (R,), at least 1.
         reading: of repeated tokens; `distinct` is the authors' code (docs/papers.md#ems-repeated-tokens).
         hidden: for each row the id of a token to be predicted as well, -1 for none (R,); None if no row has one.
-    Source: EMS 2024, L_XTR and the ablation with UGT; docs/papers.md#ems-3, docs/papers.md#ems-8.
+    Source: EMS Eq. 7, and the ablation with UGT, which has no number; docs/papers.md#ems-target, docs/papers.md#ems-ugt.
     """
     rows = np.repeat(np.arange(len(lengths)), lengths)
     width = int(max(tokens.max(initial=0), -1 if hidden is None else hidden.max(initial=0))) + 1
@@ -99,7 +99,7 @@ def divergence(states: Tensor, output: Tensor, bags: Bags, products: torch.dtype
     Returns:
         Scalar, nats; at least 0 for bags of mass 1, and 0 when every prediction is its bag. Its gradient is
         made on the way, chunk by chunk, and cannot be differentiated again.
-    Source: EMS 2024, L_XTR; docs/papers.md#ems-4.
+    Source: EMS Eq. 6; docs/papers.md#ems-xtr.
     """
     # Within the function PyTorch's own switch is always off.
     wanted = torch.is_grad_enabled() and (states.requires_grad or output.requires_grad)

@@ -31,7 +31,7 @@ def info_nce(similarity: Tensor, positives: Tensor, temperature: float, valid: T
         valid: candidates that count (B, Q); an anchor's own key does not.
     Returns:
         Scalar, nats, >= 0.
-    Source: Emma-X Eq. 1, with MoCo's queue; docs/papers.md#emma-x-1.
+    Source: Emma-X Eq. 2, with MoCo's queue; docs/papers.md#emma-x-infonce.
     """
     logits = _masked(similarity / temperature, valid)
     return (logits.logsumexp(dim=1) - logits.gather(1, positives[:, None])[:, 0]).mean()
@@ -52,7 +52,7 @@ def ranking_info_nce(similarity: Tensor, ranks: Tensor, temperatures: Tensor, va
         valid: candidates that count (B, Q).
     Returns:
         L_1 to L_(N-1), nats, each >= 0; the loss is their sum.
-    Source: Emma-X Eq. 9; docs/papers.md#emma-x-9.
+    Source: Emma-X Eq. 7; docs/papers.md#emma-x-ranking.
     """
     terms = []
     for rank, temperature in enumerate(temperatures, start=1):
@@ -93,7 +93,7 @@ def encoder_votes(similarity: Tensor, scores: Tensor) -> Tensor:
     Args:
         similarity: S, cosines (...).
         scores: s (N,).
-    Source: Emma-X Eq. 8; docs/papers.md#emma-x-8.
+    Source: Emma-X Eq. 10; docs/papers.md#emma-x-encoder-vote.
     """
     best = torch.ones_like(similarity, dtype=torch.int64)
     nearest = (similarity - scores[0]).abs()
@@ -107,7 +107,7 @@ def encoder_votes(similarity: Tensor, scores: Tensor) -> Tensor:
 def classifier_votes(log_posterior: Tensor) -> Tensor:
     """The most probable rank: argmax_r P(r | x, y); (N, ...) to (...).
 
-    Source: Emma-X Eq. 10, docs/papers.md#emma-x-10.
+    Source: Emma-X Eq. 9, docs/papers.md#emma-x-classifier-vote.
     """
     return log_posterior.argmax(dim=0) + 1
 
@@ -120,7 +120,7 @@ def mixup_ranks(shares: Tensor, ranks: int) -> Tensor:
     Args:
         shares: l in [0, 1] (...).
         ranks: N.
-    Source: Emma-X Eq. 3; docs/papers.md#emma-x-3.
+    Source: Emma-X Eq. 3; docs/papers.md#emma-x-virtual-examples.
     """
     return ((1 - shares) + shares * ranks).ceil().long().clamp(1, ranks)
 
@@ -172,7 +172,7 @@ def moved_scores(scores: Tensor, sums: Tensor, momentum: float) -> Tensor:
         scores: s (N,).
         sums: as `rank_sums`.
         momentum: e in [0, 1].
-    Source: Emma-X Eq. 11, in the code's reading: a mean over the batch; docs/papers.md#emma-x-11,
+    Source: Emma-X Eq. 11, in the code's reading: a mean over the batch; docs/papers.md#emma-x-scores,
     docs/papers.md#emma-x-score-update.
     """
     total, pairs = sums.to(scores.dtype)

@@ -33,7 +33,7 @@ def contrastive(similarity: Tensor, temperature: float, margin: float = 0.0, fir
         first: row j's translation is candidate first + j.
     Returns:
         Scalar, nats, >= 0; ln N when all cosines are equal and there is no margin. Grows with the margin.
-    Source: EMS 2024, L_cntrs of one direction over B, and L_AMS; docs/papers.md#ems-6, docs/papers.md#ems-9.
+    Source: EMS Eq. 8, one direction over B, and L_AMS, which has no number; docs/papers.md#ems-contrastive, docs/papers.md#ems-margin.
     """
     labels = torch.arange(first, first + len(similarity), device=similarity.device)
     if margin:
@@ -92,7 +92,7 @@ class XtrHead(nn.Module):
 class Projection(nn.Module):
     """The contrastive head: h(u) = W_1 ReLU(W_2 u + b_2) + b_1, shared by both sides.
 
-    Source: EMS Eq. 5, docs/papers.md#ems-5.
+    Source: EMS Eqs. 10 and 11, docs/papers.md#ems-projection.
     """
 
     def __init__(self, width: int, projection_width: int):
@@ -116,7 +116,7 @@ class Ems(nn.Module):
         xtr_weight: 0 leaves the reconstruction out.
         contrastive_weight: 0 leaves the comparison out.
         products: dtype of the large matrix products; None for that of the vectors.
-    Source: EMS Eq. 7, docs/papers.md#ems-7.
+    Source: EMS Eq. 12, docs/papers.md#ems-total.
     """
 
     def __init__(

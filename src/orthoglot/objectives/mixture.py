@@ -40,7 +40,7 @@ class Mixture(nn.Module):
     Args:
         ranks: N >= 2.
         width: D.
-    Source: Emma-X Eqs. 4 and 5, with the prior once; docs/papers.md#emma-x-4, docs/papers.md#emma-x-5.
+    Source: Emma-X Eqs. 19 and 5, with the prior once; docs/papers.md#emma-x-gaussian, docs/papers.md#emma-x-posterior.
     """
 
     def __init__(self, ranks: int, width: int):

@@ -204,7 +204,7 @@ class ParallelModel(EmmaXModel):
 
     Args:
         learns: "encoder", "classifier" or both, and with them their terms.
-    Source: Emma-X Eqs. 1 to 3; docs/papers.md#emma-x-phase-1.
+    Source: Emma-X Eqs. 2 to 4; docs/papers.md#emma-x-phase-1.
     """
 
     def __init__(self, state: EmmaXState, settings: EmmaXSettings, learns: frozenset[str]):
@@ -268,7 +268,7 @@ class TextModel(EmmaXModel):
     scores, `classifier_finds` and `encoder_finds`, the share of translations to which each gives rank 1 before known
     pairs are set to rank 1, and `spread` = 1 - |mean vector|^2, which falls to 0 where all vectors become one.
 
-    Source: Emma-X Eqs. 7 to 11; docs/papers.md#emma-x-phase-2.
+    Source: Emma-X Eqs. 6, 7 and 9 to 11; docs/papers.md#emma-x-phase-2.
     """
 
     def __init__(self, state: EmmaXState, settings: EmmaXSettings):

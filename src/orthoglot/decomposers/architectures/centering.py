@@ -15,7 +15,7 @@ def fit(moments: Moments) -> dict[str, np.ndarray]:
 
     Returns:
         means: (K, D).
-    Source: SEED Eq. 7, docs/papers.md#seed-7 (SEED's baseline).
+    Source: SEED's baseline, which has no number; docs/papers.md#seed-centering.
     """
     return {"means": moments.means()}
 

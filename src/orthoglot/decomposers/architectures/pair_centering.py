@@ -19,7 +19,7 @@ def fit(moments: Moments, pairs: PairMoments) -> dict[str, np.ndarray]:
     Returns:
         means: (K, K, D), [k, m] of language k in its pair with m; if the two have no translations, and for k = m, the
         mean of language k over all pairs.
-    Source: SEED Eq. 7, docs/papers.md#seed-7.
+    Source: SEED, which gives it no number; docs/papers.md#seed-centering.
     """
     means = np.repeat(moments.means()[:, None], len(moments.languages), axis=1)
     counts = np.zeros(means.shape[:2])

@@ -9,7 +9,7 @@ from orthoglot.decomposers.base import Trained, mapped
 
 
 def split(weights: Mapping[str, Any], e: Any) -> tuple[Any, Any]:
-    """meaning = W e + b, language = e - meaning: the parts add up to e (SEED Eq. 1, docs/papers.md#seed-1)."""
+    """meaning = W e + b, language = e - meaning: the parts add up to e (SEED Eqs. 1 and 2, docs/papers.md#seed-1)."""
     meaning = mapped(weights, "meaning", e)
     return meaning, e - meaning
 
