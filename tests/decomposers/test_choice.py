@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orthoglot.decomposers.choice import FOLDS, TEMPERATURES, Block, Candidate, choose, losses
+from orthoglot.decomposers.architectures.procrustes import ProcrustesSettings
+from orthoglot.decomposers.base import ClosedForm
+from orthoglot.decomposers.choice import FOLDS, TEMPERATURES, Block, Candidate, choose, losses, undivided
+from orthoglot.decomposers.moments import compute
 from orthoglot.errors import DataError
 
 DIM = 12
@@ -162,3 +165,31 @@ def test_a_loss_is_of_pairs_that_the_candidate_was_not_fitted_to() -> None:
 
     settings, _ = choose(of_fold, kept)
     assert settings == {"name": "as it is"}
+
+
+def test_the_loss_without_a_decomposer_is_that_of_the_vectors() -> None:
+    rng = np.random.default_rng(4)
+    blocks = [(rng.normal(size=(n, 6)), rng.normal(size=(n, 6)), ("en", str(n))) for n in (40, 25, 9)]
+    by_hand = np.mean([losses(x, y, np.arange(len(x))).mean(axis=1) for x, y, _ in blocks[:2]], axis=0).min()
+    assert undivided(blocks) == pytest.approx(by_hand, abs=1e-4)
+    assert undivided(blocks[2:]) == 0  # too few to hold out
+
+
+@pytest.mark.parametrize("noise", [0.0, 5.0])
+def test_a_fit_that_finds_less_than_the_vectors_says_so(
+    noise: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(40, 8))
+    y = x + 0.5 * rng.normal(size=x.shape)
+
+    def candidates(_: object, __: object, blocks: Sequence[Block]) -> Iterator[Candidate]:
+        middle = [(a + b) / 2 for a, b, _ in blocks]
+        disturbed = [tuple(one + noise * rng.normal(size=one.shape) for _ in range(2)) for one in middle]
+        yield Candidate({"ridge": 0.0}, disturbed)  # type: ignore[arg-type]
+
+    form = ClosedForm(
+        lambda moments, ridge: {}, lambda *_: (x, y), {}, settings=ProcrustesSettings, candidates=candidates
+    )
+    compute(form, [(x, y, ("en", "gn"))], ["en", "gn"], 8, {})
+    assert ("less well than by the undivided vector" in caplog.text) == (noise > 0)

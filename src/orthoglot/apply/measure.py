@@ -38,6 +38,10 @@ SATURATED = (
     "Original and meaning both find nearly all translations among these candidates, so this table cannot tell them "
     "apart. Mining among more text can; so can `orthoglot evaluate` on a harder benchmark."
 )
+BELOW = (
+    "The meaning part finds fewer held-out translations than the encoder's own vector: take the method plda, or more "
+    "pairs."
+)
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
 TITLES = {"sentence": "original", "meaning": "meaning", "language": "language"}
 logger = logging.getLogger(__name__)
@@ -130,7 +134,8 @@ def table(records: Sequence[Record]) -> str:
     """Records of held-out retrieval as a Markdown table: one row per direction and for the mean.
 
     It has the views that there are: a decomposer's three, or an encoder's own vector alone. Where the original vector
-    and the meaning part both find 99 % or more, a sentence below it says that the table compares nothing.
+    and the meaning part both find 99 % or more, a sentence below it says that the table compares nothing; where the
+    meaning part finds fewer, another one says what to do.
     """
     subsets = sorted({record.subset for record in records}, key=lambda subset: (subset == ALL, subset))
     cells = {(record.subset, record.view): record for record in records}
@@ -144,6 +149,8 @@ def table(records: Sequence[Record]) -> str:
         shown = cells[subset, "sentence"]
         candidates = shown.facts.get("candidates", "")
         rows.append(f"| {subset} | {' | '.join(values)} | {candidates} | {shown.n} |")
+    if "meaning" in titles and cells[ALL, "meaning"].value < cells[ALL, "sentence"].value:
+        rows += ["", BELOW]
     if "meaning" in titles and all(cells[ALL, view].value >= FULL for view in ("sentence", "meaning")):
         rows += ["", SATURATED]
     return "\n".join(row.rstrip() for row in rows)

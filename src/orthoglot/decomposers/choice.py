@@ -105,6 +105,13 @@ def choose(
     return settings[best], round(float(means[best]), 4)
 
 
+def undivided(kept: Sequence[Block]) -> float:
+    """The loss of the same pairs without a decomposer, in nats; 0 where nothing is held out."""
+    asked = [block for block in kept if len(block[0]) >= FEWEST]
+    found = [losses(*block[:2], np.arange(len(block[0]))).mean(axis=1) for block in asked]
+    return round(float(np.mean(found, axis=0).min()), 4) if found else 0.0
+
+
 def _folds(vectors: np.ndarray) -> np.ndarray:
     """The fold of each vector (n,): equal vectors have the same one."""
     digests = (hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in vectors)

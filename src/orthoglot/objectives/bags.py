@@ -56,7 +56,7 @@ def bags_of(
         lengths: T of each row (R,), at least 1.
         reading: of repeated tokens; `distinct` is the authors' code (docs/papers.md#ems-repeated-tokens).
         hidden: for each row the id of a token to be predicted as well, -1 for none (R,); None if no row has one.
-    Source: EMS Eq. 7, and the ablation with UGT, which has no number; docs/papers.md#ems-target, docs/papers.md#ems-ugt.
+    Source: EMS Eq. 7, and UGT, which has no number; docs/papers.md#ems-target, docs/papers.md#ems-ugt.
     """
     rows = np.repeat(np.arange(len(lengths)), lengths)
     width = int(max(tokens.max(initial=0), -1 if hidden is None else hidden.max(initial=0))) + 1

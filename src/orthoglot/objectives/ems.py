@@ -33,7 +33,8 @@ def contrastive(similarity: Tensor, temperature: float, margin: float = 0.0, fir
         first: row j's translation is candidate first + j.
     Returns:
         Scalar, nats, >= 0; ln N when all cosines are equal and there is no margin. Grows with the margin.
-    Source: EMS Eq. 8, one direction over B, and L_AMS, which has no number; docs/papers.md#ems-contrastive, docs/papers.md#ems-margin.
+    Source: EMS Eq. 8, one direction over B, and L_AMS, which has no number; docs/papers.md#ems-contrastive,
+        docs/papers.md#ems-margin.
     """
     labels = torch.arange(first, first + len(similarity), device=similarity.device)
     if margin:
