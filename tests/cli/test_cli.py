@@ -293,6 +293,17 @@ def test_an_output_of_another_form_is_refused_before_the_work(command: str, tmp_
 
 
 @pytest.mark.parametrize(
+    "command", ["split en pairs.tsv -o s.txt", "mine pairs.tsv pairs.tsv -o m.tsv --model none"]
+)
+def test_a_table_in_place_of_a_text_is_said(
+    command: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "pairs.tsv").write_text("One.\tEins.\n")
+    run(*command.split(), cwd=tmp_path)
+    assert "pairs.tsv is a table by its name or content" in caplog.text
+
+
+@pytest.mark.parametrize(
     "command", ["encode nul.txt -o v.npy", "mine nul.txt nul.txt -o m.tsv", "split en nul.txt -o s.txt"]
 )
 def test_a_nul_character_is_named(command: str, tmp_path: Path) -> None:

@@ -93,6 +93,8 @@ def read(path: Path, languages: Languages = (None, None), columns: Sequence[str 
         if not np.isfinite(gold).all():
             raise DataError(f"{path}: a grade is not finite")
     else:
+        if found.named and len(found.names) > 2:
+            logger.info("%s: other columns are no grades unless --columns names one as the third", path)
         sides: tuple[set[str], set[str]] = set(), set()
         kept = []
         for row in rows:

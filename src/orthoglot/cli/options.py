@@ -269,19 +269,24 @@ def check_ending(output: Path | None, *endings: str, content: str) -> None:
 
 
 def check_lines(*texts: Path) -> None:
-    """Refuse translation memories where a text with a sentence per line belongs.
+    """Refuse translation memories where a text with a sentence per line belongs, and warn of tables.
 
     Raises:
         ConfigError: a file begins as TMX, XLIFF or PO.
         DataError: a file is no text.
     """
     from orthoglot.formats.sources import form_of_content
+    from orthoglot.text.tables import TABLES, ending_of
 
     for text in texts:
         if (form := form_of_content(text)) in ("tmx", "xliff", "po"):
             raise ConfigError(
                 f"{text} is {form.upper()}, not a text with a sentence per line; orthoglot score {text} -o pairs.tsv "
                 "writes its pairs as a table"
+            )
+        if ending_of(text) in TABLES or form == "json":
+            logger.warning(
+                "%s is a table by its name or content: each of its lines is taken for a sentence", text
             )
 
 

@@ -33,6 +33,7 @@ from orthoglot.text.signatures import is_object
 
 Languages = tuple[str | None, str | None]
 Row = list[str] | BadRow
+TABLES = (".tsv", ".csv", ".jsonl", ".ndjson", ".json")  # endings
 SEPARATORS = "\t;,"  # of CSV; of equally good ones the first
 # The first line that Excel takes the separator from.
 SEPARATOR_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
@@ -119,7 +120,7 @@ def open_table(
     if (start := next(lines, None)) is None:
         raise DataError(f"{path} is empty")
     lines = chain([start], lines)
-    if _ending(path) in (".jsonl", ".ndjson", ".json") or is_object(start):
+    if ending_of(path) in TABLES[2:] or is_object(start):
         return _json_table(path, lines, columns, languages)
     wanted = [column for column in columns if isinstance(column, str)]
     head = start.split("\t")
@@ -264,7 +265,7 @@ def _without_blank_end(lines: Iterable[str]) -> Iterator[str]:
         yield line
 
 
-def _ending(path: Path) -> str:
+def ending_of(path: Path) -> str:
     """The ending of a file's name without .gz or .zst, in small letters."""
     name = path.name.lower().removesuffix(".gz").removesuffix(".zst")
     return Path(name).suffix
@@ -281,7 +282,7 @@ def _rows(
         wanted: see `_is_head`. Such a first row says how many cells a row has.
         quoted: see `read_table`.
     """
-    comma = _ending(path) == ".csv"
+    comma = ending_of(path) == ".csv"
     return (
         _quoted_rows(path, lines, SEPARATORS if comma else "\t", wanted)
         if comma or quoted
