@@ -101,13 +101,9 @@ def test_the_pages_say_what_the_ready_model_does(home: Path, capsys: pytest.Capt
     assert f"({own[1]} in the texts of `orthoglot explore`)" in methods
     # The picture shows this one.
     row, (before, after) = widest(pool, found), counts(pool, found).values()
-    assert pool.sentences[row] == "我想买一张明天的票。"
-    assert (before.own[row], before.translations[row], after.own[row], after.translations[row]) == (
-        7,
-        1,
-        0,
-        8,
-    )
+    assert pool.sentences[row] == "售票处今天不开门。"
+    assert (before.own[row], before.translations[row]) == (8, 0)
+    assert (after.own[row], after.translations[row]) == (0, 8)
 
 
 @with_the_encoder
