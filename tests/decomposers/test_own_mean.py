@@ -105,7 +105,8 @@ def test_only_plda_has_it() -> None:
     split = orthoglot.Decomposer("leace").fit(a, a + vectors(100, 1), "en", "gn")
     with pytest.raises(ConfigError, match="leace has no meaning part that can have it; plda has"):
         split.adapted(a)
-    assert not own_mean.supports(None, "meaning")
+    assert own_mean.adaptable(None, "meaning") is None
+    assert own_mean.adaptable(split.decomposer_, "meaning") is None
     with pytest.raises(DataError, match=r"x: row 3 \(from 0\)"):
         orthoglot.Decomposer().fit(a, a + vectors(100, 1), "en", "gn").adapted(
             np.where(np.arange(100)[:, None] == 3, np.inf, a)

@@ -15,7 +15,7 @@ from orthoglot.apply.expected import Others
 from orthoglot.apply.model import Model
 from orthoglot.apply.share import Margins, joint_share
 from orthoglot.decomposers.base import unit
-from orthoglot.decomposers.own_mean import moved, supports
+from orthoglot.decomposers.own_mean import adaptable, moved
 from orthoglot.errors import DataError
 from orthoglot.progress import Done, weighed
 from orthoglot.report.plots import svg
@@ -217,10 +217,9 @@ def calibrate(
             raise DataError(
                 f"{n} pairs are parallel, too few; the others are shifted against their translations"
             )
-    own_mean = own_mean and supports(model.decomposer, part)
-    if own_mean:
-        assert model.decomposer is not None
-        x, y = (moved(side, model.decomposer) for side in (x, y))
+    decomposer = adaptable(model.decomposer, part) if own_mean else None
+    if decomposer is not None:
+        x, y = (moved(side, decomposer) for side in (x, y))
     if among:
         x, y = (
             np.concatenate([known, vectors[_new(sentences, side)]])
@@ -287,7 +286,7 @@ def calibrate(
             "probability": regression.y_thresholds_.tolist(),
         },
         estimated_share=estimated,
-        own_mean=own_mean,
+        own_mean=decomposer is not None,
         expected_pairs=expected.pairs if expected else None,
         expected_precision=expected.precision if expected else None,
         expected_recall=expected.recall if expected else None,

@@ -14,7 +14,7 @@ import numpy as np
 from orthoglot.apply.align import Link, align
 from orthoglot.apply.model import Model
 from orthoglot.apply.text_vectors import text_vectors, with_own_mean
-from orthoglot.decomposers.own_mean import shift, sums, supports
+from orthoglot.decomposers.own_mean import adaptable, shift, sums
 from orthoglot.errors import DataError
 from orthoglot.text.bitext import read_sentences
 from orthoglot.text.sentences import joined, paragraphs, split
@@ -116,7 +116,7 @@ def document_vectors(
     They are in files of `checkpoint`, named by `side`, see `text_vectors`. With `own_mean`, and where the model's part
     supports it, they have the mean of the sentences of all documents, see `with_own_mean`.
     """
-    decomposer = model.decomposer if own_mean and supports(model.decomposer, part) else None
+    decomposer = adaptable(model.decomposer, part) if own_mean else None
     by: np.ndarray | None = None
     checkpoint.mkdir(parents=True, exist_ok=True)
     vectors: list[np.ndarray] = []

@@ -12,7 +12,7 @@ from orthoglot import __version__
 from orthoglot.apply.model import Model
 from orthoglot.apply.pool import Pool
 from orthoglot.decomposers.base import unit
-from orthoglot.decomposers.own_mean import supports
+from orthoglot.decomposers.own_mean import adaptable
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import not_finite
 from orthoglot.meter import EarlyMeter
@@ -80,7 +80,7 @@ def vectors(model: Model, pool: Pool, own_mean: bool = True) -> dict[str, np.nda
             own = model.encode(texts, part="sentence", language=known, progress=meter.add)
             if len(wrong := not_finite(own)):
                 raise DataError(f"the vector of {texts[wrong[0]]!r} is not finite")
-            of_code = model.adapted(own) if own_mean and supports(model.decomposer, "meaning") else model
+            of_code = model.adapted(own) if own_mean and adaptable(model.decomposer, "meaning") else model
             for part, some in (("sentence", own), ("meaning", of_code.split(own, code).meaning)):
                 found.setdefault(part, np.empty((count, some.shape[1]), np.float32))[rows] = some
     return found

@@ -17,7 +17,7 @@ from orthoglot.apply.score import score as score_pairs
 from orthoglot.apply.score import text_bytes
 from orthoglot.apply.scored import Words
 from orthoglot.decomposers.base import unit
-from orthoglot.decomposers.own_mean import moved, supports
+from orthoglot.decomposers.own_mean import adaptable, moved
 from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.threads import cpu_threads
 from orthoglot.errors import ConfigError, DataError
@@ -107,14 +107,13 @@ def mine(
     opened = _opened(model, device)
     part = part or opened.usual_part
     with cpu_threads(threads):
-        found_vectors = [
+        encoded = [
             opened.encode(side.sentences, part=part, language=language, partner=partner, progress=progress)
             for side, language, partner in zip(sides, languages, reversed(languages), strict=True)
         ]
-        if own_mean and supports(decomposer := opened.decomposer, part):
-            assert decomposer is not None
-            found_vectors = [moved(own, decomposer) for own in found_vectors]
-        x, y = map(unit, found_vectors)
+        if own_mean and (decomposer := adaptable(opened.decomposer, part)):
+            encoded = [moved(meanings, decomposer) for meanings in encoded]
+        x, y = map(unit, encoded)
         found, _ = mine_vectors(
             x,
             y,

@@ -19,7 +19,7 @@ from orthoglot.apply.scored import has_letter
 from orthoglot.apply.text_vectors import text_vectors, with_own_mean
 from orthoglot.apply.threshold import suggest
 from orthoglot.atomic import replacing
-from orthoglot.decomposers.own_mean import shift, sums, supports
+from orthoglot.decomposers.own_mean import adaptable, shift, sums
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import not_finite
 from orthoglot.tasks.margins import Margin, Mined, Strategy, both_cosines, candidates, mine_found
@@ -188,10 +188,9 @@ def side_vectors(
             language=language,
             partner=partner,
         )
-        if own_mean and supports(model.decomposer, part):
-            assert model.decomposer is not None
-            by = shift(sums(stored, model.decomposer), model.decomposer)
-            stored = with_own_mean(stored, model.decomposer, checkpoint / f"{name}.own-mean.npy", by)
+        if own_mean and (decomposer := adaptable(model.decomposer, part)):
+            by = shift(sums(stored, decomposer), decomposer)
+            stored = with_own_mean(stored, decomposer, checkpoint / f"{name}.own-mean.npy", by)
         found.append(stored)
     return found[0], found[1]
 

@@ -92,7 +92,7 @@ def encode(
 
         from orthoglot.apply.mine import write_summary
         from orthoglot.apply.text_vectors import moved_to, write_vectors
-        from orthoglot.decomposers.own_mean import shift, sums, supports
+        from orthoglot.decomposers.own_mean import adaptable, shift, sums
         from orthoglot.formats.pairs import codes_of
 
         language, partner = codes_of((language, partner))
@@ -101,9 +101,9 @@ def encode(
         how |= {"dim": dim, "dtype": dtype, "binary": binary}
         by = _stated_mean(mean_of, opened.model.identity) if mean_of else None
 
-        taken, decomposer = how, opened.model.decomposer
+        taken, decomposer = how, adaptable(opened.model.decomposer, opened.part)
         if own_mean or mean_of:
-            if not supports(decomposer, opened.part):
+            if decomposer is None:
                 raise ConfigError(
                     "an own mean belongs to the meaning part of PLDA, which is not asked for here"
                 )
@@ -125,8 +125,7 @@ def encode(
             )
         )
         write_vectors(encoded, content, vectors, (opened.model.identity, taken | used))
-        if own_mean or mean_of:
-            assert decomposer is not None
+        if decomposer is not None and (own_mean or mean_of):
             if by is None:
                 by = shift(sums(np.load(vectors, mmap_mode="r"), decomposer), decomposer)
             vectors = moved_to(work / "moved.npy", vectors, by, dim=dim, dtype=dtype, binary=binary)

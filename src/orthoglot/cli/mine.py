@@ -98,7 +98,7 @@ def mine(
     from orthoglot.apply.calibrate import Calibration, percent
     from orthoglot.apply.mine_shards import Shards
     from orthoglot.apply.model import identity_of
-    from orthoglot.decomposers.own_mean import supports
+    from orthoglot.decomposers.own_mean import adaptable
     from orthoglot.tasks.margins import Mined
 
     if counts is None:
@@ -111,7 +111,8 @@ def mine(
         identity, decomposer = identity_of(options.model_folder(model), precision)
         view = part or ("meaning" if decomposer else "sentence")
         place = options.search_place(device, threads)
-    own_mean = own_mean and supports(decomposer, view)
+    decomposer = adaptable(decomposer, view) if own_mean else None
+    own_mean = decomposer is not None
     known = Calibration.load(calibration) if calibration else None
     if known:
         given = (identity, view, margin, retrieval, neighborhood, own_mean)
@@ -136,7 +137,7 @@ def mine(
                 model=identity,
                 part=view,
                 neighborhood=neighborhood,
-                decomposer=decomposer if own_mean else None,
+                decomposer=decomposer,
             )
             if encode:
                 jobs.encode(encode, opened.model)

@@ -18,9 +18,10 @@ WEIGHT = 30
 BLOCK = 4096
 
 
-def supports(decomposer: Decomposer | None, part: str) -> bool:
-    """Whether a part of the vectors can have a text's own mean: the meaning of PLDA."""
-    return decomposer is not None and part == "meaning" and decomposer.architecture == "plda"
+def adaptable(decomposer: Decomposer | None, part: str) -> Decomposer | None:
+    """The decomposer if this part of its vectors can have a text's own mean, as the meaning of PLDA; else None."""
+    meaning = decomposer is not None and part == "meaning" and decomposer.architecture == "plda"
+    return decomposer if meaning else None
 
 
 def sums(meanings: np.ndarray, decomposer: Decomposer) -> np.ndarray:
@@ -79,7 +80,7 @@ def adapted(decomposer: Decomposer, vectors: np.ndarray) -> Decomposer:
     Raises:
         ConfigError: another method.
     """
-    if not supports(decomposer, "meaning"):
+    if adaptable(decomposer, "meaning") is None:
         raise ConfigError(f"own mean: {decomposer.method} has no meaning part that can have it; plda has")
     meanings = decomposer.transform(vectors, "").meaning
     offset = decomposer.weights["offset"] + shift(sums(meanings, decomposer), decomposer)
