@@ -25,7 +25,7 @@ from orthoglot.decomposers.moments import compute
 from orthoglot.errors import DataError
 from orthoglot.text.bitext import read_rows
 
-SIZES, DRAWS, RESAMPLES = (50, 100, 200, 300, 384, 400, 500, 1000, 2000), 3, 1000
+SIZES, DRAWS, RESAMPLES = (50, 100, 200, 300, 384, 400, 500, 1000, 2000), 1, 1000
 METHODS = ("centering", "lir", "lsar", "leace", "whitening", "procrustes", "plda")
 RIGID = "procrustes, without ridge"
 Sides = tuple[np.ndarray, np.ndarray]
@@ -117,10 +117,12 @@ def main() -> None:
         )
         parts[part][language] = source, target
     with given.output.open("w", encoding="utf-8", newline="") as file:
-        rows = list(rows_of(parts["train"], parts["test"]))
-        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        for number, row in enumerate(rows_of(parts["train"], parts["test"])):
+            writer = csv.DictWriter(file, row, lineterminator="\n")
+            if not number:
+                writer.writeheader()
+            writer.writerow(row)
+            file.flush()
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
 import numpy as np
+import scipy.linalg
 from pydantic import Field
 
 from orthoglot.decomposers.architectures.whitening import apply
@@ -107,7 +108,11 @@ def rotation(covariance: np.ndarray) -> np.ndarray:
     There are several where fewer translations than dimensions leave directions without covariance.
     Source: docs/papers.md#procrustes.
     """
-    u, sizes, vt = np.linalg.svd(covariance)
+    try:
+        u, sizes, vt = np.linalg.svd(covariance)
+    except np.linalg.LinAlgError:
+        # LAPACK's fast routine need not converge where many directions have no covariance; the slow one does.
+        u, sizes, vt = scipy.linalg.svd(covariance, lapack_driver="gesvd")
     free = sizes <= sizes[0] * len(sizes) * np.finfo(np.float64).eps
     if free.any():
         left, _, right = np.linalg.svd(u[:, free].T @ vt[free].T)
