@@ -23,7 +23,7 @@ from orthoglot.decomposers.base import unit
 from orthoglot.languages import has_spaces
 from orthoglot.text.bitext import read_rows
 
-MOST, ALARMS = 250, (0.01, 0.05, 0.1)
+MOST, ALARMS = 120, (0.01, 0.05, 0.1)
 VERBS = re.compile(r"\b(is|are|was|were|will|can|could|should|would|has|have|had)\b(?! not)")
 NAME = re.compile(r"\b[A-Z][A-Za-z]{2,}\b")
 Pair = tuple[str, str]

@@ -169,7 +169,7 @@ def test_the_ridge_is_chosen_by_pairs_that_are_held_out(n: int, turned: float) -
 def test_a_singular_value_decomposition_that_does_not_converge_is_done_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As LAPACK's fast routine did with 300 to 500 pairs of vectors of 384 numbers."""
+    """As LAPACK's fast routine did in one of some hundred fits to vectors of 384 numbers."""
     rng = np.random.default_rng(9)
     covariance = rng.normal(size=(DIM, 5)) @ rng.normal(size=(5, DIM))
     expected = rotation(covariance)

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from orthoglot.decomposers.base import ClosedForm, unit
+from orthoglot.decomposers.base import ClosedForm, Languages, unit
 from orthoglot.decomposers.choice import PAIRS, Block, Candidate, choose, undivided
 from orthoglot.errors import DataError
 
 if TYPE_CHECKING:
     from orthoglot.decomposers.architectures.plda import Prior
 
+# Nats by which the loss of held-out pairs has to be above that of the undivided vector to be said.
+WORSE = 0.01
 logger = logging.getLogger(__name__)
 
 
@@ -40,7 +43,8 @@ def compute(
         settings: those of the form that are given, by name; the prior has those that are missing, or the form chooses.
         prior: what the form has learnt from other text, for a form that can start from it; None for nothing.
     Returns:
-        Weights by name; settings, and, if some were chosen, `validation`: the losses that decided.
+        Weights by name; settings, and `validation`: the loss of pairs that nothing was fitted to, which decided if
+            some were chosen. It is absent with a prior, or with fewer than 10 pairs of two languages.
     Raises:
         DataError: a vector is not finite, a language has no sentence, the formula has no solution, the prior is of
             another dimension, or there are too few pairs to choose settings with.
@@ -61,15 +65,41 @@ def compute(
         settings, facts["validation"] = choose(
             without, compared, ", ".join(sorted(set(form.settings.model_fields) - set(settings)))
         )
-        if (plain := undivided(compared)) < facts["validation"]:
-            logger.warning(
-                "pairs that nothing was fitted to are found less well than by the undivided vector (loss %.4f, %.4f): "
-                "take another method, or more pairs",
-                facts["validation"],
-                plain,
-            )
-    weights = form.fit(moments, pairs, **settings, **known) if form.pairs else form.fit(moments, **settings)
+    elif compared:
+
+        def alone(held: Sequence[Block]) -> Iterator[Candidate]:
+            weights = _fitted(form, moments.without(held), pairs.without(held), settings)
+            yield Candidate({}, [_meanings(form, weights, block, languages) for block in compared])
+
+        # Where there are too few pairs to hold some out, nothing is known.
+        with suppress(DataError):
+            facts["validation"] = choose(alone, compared)[1]
+    if facts.get("validation", 0.0) > undivided(compared) + WORSE:
+        logger.warning(
+            "pairs that nothing was fitted to are found less well than by the undivided vector (loss %.4f, %.4f): take "
+            "another method, or more pairs",
+            facts["validation"],
+            undivided(compared),
+        )
+    weights = _fitted(form, moments, pairs, {**settings, **known})
     return {name: array.astype(np.float32) for name, array in weights.items()}, {**settings, **facts}
+
+
+def _fitted(
+    form: ClosedForm, moments: Moments, pairs: PairMoments, settings: Mapping[str, Any]
+) -> dict[str, np.ndarray]:
+    return form.fit(moments, pairs, **settings) if form.pairs else form.fit(moments, **settings)
+
+
+def _meanings(
+    form: ClosedForm, weights: dict[str, np.ndarray], block: Block, languages: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Meaning parts of translations."""
+    source, target = (
+        form.apply(weights, side, Languages([own] * len(side), other, languages))[0]
+        for side, own, other in zip(block[:2], block[2], reversed(block[2]), strict=True)
+    )
+    return source, target
 
 
 def gather(
@@ -97,8 +127,7 @@ def gather(
         moments.update(target, pair[1])
         if form.pairs:
             pairs.update(source, target, pair)
-        if form.candidates is not None:
-            kept.setdefault(pair, (source[:PAIRS], target[:PAIRS], pair))
+        kept.setdefault(pair, (source[:PAIRS], target[:PAIRS], pair))
     return moments, pairs, [*kept.values()]
 
 
