@@ -36,7 +36,7 @@ from orthoglot import receipts
 from orthoglot.apply.calibrate import Calibration
 from orthoglot.apply.export import export
 from orthoglot.cli import app
-from orthoglot.errors import DataError
+from orthoglot.errors import ConfigError, DataError
 from orthoglot.statistics.records import read_records
 
 COMMITTED = Path(__file__).with_name("model-1.0")
@@ -83,6 +83,11 @@ def test_its_calibration_and_its_records_are_read(tmp_path: Path) -> None:
     names, *rows = (tmp_path / "pairs.tsv").read_text(encoding="utf-8").splitlines()
     assert "probability" in names.split("\t")
     assert rows
+    # It is of before texts had a mean of their own.
+    assert not json.loads((tmp_path / "pairs.tsv.json").read_text())["options"]["own_mean"]
+    refused = CliRunner().invoke(app, [*given, "--own-mean"])
+    assert isinstance(refused.exception, ConfigError)
+    assert "or --own-mean" in str(refused.exception)
     records = read_records(COMMITTED / "model/records.jsonl")
     assert {record.view for record in records} == {"sentence", "meaning", "language"}
 

@@ -42,7 +42,14 @@ def mine(
     ] = None,
     numbers: options.Numbers = False,
     safe_csv: options.SafeCsv = False,
-    own_mean: options.OwnMean = True,
+    own_mean: Annotated[
+        bool | None,
+        typer.Option(
+            "--own-mean/--no-own-mean",
+            help="whether each text has its own mean (PLDA); as in the calibration, or yes, if not given",
+            show_default=False,
+        ),
+    ] = None,
     precision: options.PrecisionOption = "float32",
     device: options.Device = "auto",
     threads: options.Threads = None,
@@ -111,9 +118,11 @@ def mine(
         identity, decomposer = identity_of(options.model_folder(model), precision)
         view = part or ("meaning" if decomposer else "sentence")
         place = options.search_place(device, threads)
+    known = Calibration.load(calibration) if calibration else None
+    if own_mean is None:
+        own_mean = known.own_mean if known else True
     decomposer = adaptable(decomposer, view) if own_mean else None
     own_mean = decomposer is not None
-    known = Calibration.load(calibration) if calibration else None
     if known:
         given = (identity, view, margin, retrieval, neighborhood, own_mean)
         stated = (known.model, known.part, known.margin, known.retrieval, known.neighborhood, known.own_mean)
