@@ -93,6 +93,17 @@ def test_a_score_counts_whatever_the_only_variety_is_called(
 
 
 @pytest.mark.usefixtures("no_model")
+def test_a_score_counts_however_its_variety_is_spelled(tmp_path: Path) -> None:
+    units = f"<tu>{variants('one', 'um', 'dois')}</tu>"
+    (tmp_path / "a.tmx").write_text(f'<tmx version="1.4"><header srclang="en"/><body>{units}</body></tmx>')
+    pairs = read([tmp_path / "a.tmx"], ("en", "pt_BR"))
+    pairs.write(tmp_path / "b.tmx", ("score", "flag"), [(0, (0.9, ""))], others="flag")
+    assert '<prop type="languages">en-US pt-BR</prop>' in (tmp_path / "b.tmx").read_text()
+    given = ["--source-language", "English (US)", "--target-language", "pt-br", "-o", tmp_path / "c.tmx"]
+    assert run("filter", tmp_path / "b.tmx", "--threshold", "0.5", *given).exit_code == 0
+
+
+@pytest.mark.usefixtures("no_model")
 def test_scores_of_a_table_count_whatever_the_case_of_their_names(tmp_path: Path) -> None:
     rows = ["Source\tTarget\tScore\tFLAG", "one\tpetei\t0.1\t", "two\tmokoi\t0.9\t "]
     (tmp_path / "a.tsv").write_text("\n".join(rows))

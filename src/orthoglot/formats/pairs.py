@@ -126,7 +126,8 @@ class Pairs(NamedTuple):
         held = load(kinds, TMX[1:]).stated(self.memory) if self.form == TMX else []
         names = []
         for called in self._called():
-            tags = {tag for tag in held if called and of_locale(tag) == of_locale(called)}
+            tags = {tag for tag in held if called and tag_of(tag) == tag_of(called)}
+            tags = tags or {tag for tag in held if called and of_locale(tag) == of_locale(called)}
             names.append(tags.pop() if len(tags) == 1 else called or "")
         return " ".join(names)
 
