@@ -147,11 +147,10 @@ def table(path: Path) -> str:
     with path.open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["pairs"]]
     lines = [
-        "| Known pairs | Rule | runs | precision holds | recall holds | significantly below 95 % | true precision | "
-        "true recall |",
-        "|---|---|---|---|---|---|---|---|",
+        "| Known pairs | Rule | runs | with intervals | precision holds | recall holds | significantly below 95 % | "
+        "true precision | true recall |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
-    measures = ("precision_holds", "recall_holds", "below", "true_precision", "true_recall")
     for title, same in (("of the same kind", True), ("of another kind", False)):
         for rule, promised in (("former", ""), ("today, promised", "1"), ("today, not promised", "0")):
             some = [
@@ -160,11 +159,20 @@ def table(path: Path) -> str:
                 if (row["known"] == row["text"]) == same
                 and (row["rule"], row["promised"]) == (rule.partition(",")[0], promised)
             ]
-            means = (100 * np.mean([float(row[measure]) for row in some]) for measure in measures)
+            # From 0 to 1 nothing is printed.
+            told_rows = [
+                row for row in some if (row["precision_low"], row["precision_high"]) != ("0.0000", "1.0000")
+            ]
+            holds = [_mean(told_rows, measure) for measure in ("precision_holds", "recall_holds")]
+            means = [_mean(some, measure) for measure in ("below", "true_precision", "true_recall")]
             lines.append(
-                f"| {title} | {rule} | {len(some)} | {' | '.join(f'{mean:.1f}' for mean in means)} |"
+                f"| {title} | {rule} | {len(some)} | {len(told_rows)} | {' | '.join([*holds, *means])} |"
             )
     return "\n".join(lines)
+
+
+def _mean(rows: Sequence[dict[str, str]], measure: str) -> str:
+    return f"{100 * np.mean([float(row[measure]) for row in rows]):.1f}"
 
 
 def main() -> None:

@@ -344,6 +344,10 @@ def test_what_the_texts_show_is_said_and_what_they_do_not(found: Calibration) ->
     )
     line = "expected in these texts: 812 pairs, precision 96.0 % [91.0, 99.0], recall 90.0 % [70.0, 100.0]"
     assert outlook(shown) == [line]
+    nothing = shown._replace(
+        expected_precision=None, expected_recall=None, promised=False, estimated_share=0.3
+    )
+    assert "80 % cannot be promised: these texts show nothing of it" in outlook(nothing)[1]
     unknown = shown._replace(
         expected_precision=[0.6, 0.0, 1.0], expected_recall=[0.5, 0.0, 1.0], promised=False
     )
@@ -387,7 +391,7 @@ def test_a_threshold_has_the_precision_in_the_texts_too(
     assert f"{review}: {drawn} pairs; write yes or no" in first.stderr
     head, *rows = review.read_text().splitlines()
     translated = dict(text)
-    words = ["yes" if translated[row.split("\t")[3]] == row.split("\t")[4] else "no" for row in rows]
+    words = ["yes" if translated[row.split("\t")[4]] == row.split("\t")[5] else "no" for row in rows]
     review.write_text("\n".join([head, *(word + row for word, row in zip(words, rows, strict=True))]))
     again = CliRunner().invoke(app, command)
     assert again.exit_code == 0, again.exception

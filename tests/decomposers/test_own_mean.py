@@ -65,6 +65,18 @@ def test_parts_give_the_sums_of_the_whole(fitted: Decomposer) -> None:
     )
 
 
+def test_another_text_takes_the_place_of_the_first_one(fitted: Decomposer) -> None:
+    first, second = vectors(300, 11) + 2, vectors(200, 12) - 1
+    once = adapted(fitted, second)
+    for earlier in (first, second):
+        again = adapted(adapted(fitted, earlier), second)
+        np.testing.assert_allclose(again.weights["offset"], once.weights["offset"], atol=1e-5)
+        stored = unit(adapted(fitted, earlier).transform(second, "").meaning)
+        np.testing.assert_allclose(
+            moved(stored, adapted(fitted, earlier)), unit(once.transform(second, "").meaning), atol=2e-5
+        )
+
+
 def test_blank_sentences_do_not_count(fitted: Decomposer) -> None:
     text = vectors(50, 5) + 1
     gaps = np.insert(text, [0, 20], np.nan, axis=0)

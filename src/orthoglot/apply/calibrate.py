@@ -297,6 +297,13 @@ def calibrate(
 def outlook(found: Calibration) -> list[str]:
     """What to expect of the threshold, and what to do where it is not what was asked for, in lines."""
     target = f"{100 * found.target_precision:g} %"
+    if found.expected_precision is None and found.estimated_share is not None:
+        return [
+            f"of the known pairs, cross-validated: precision {percent(found.held_out_precision)}, recall "
+            f"{percent(found.held_out_recall)}",
+            f"{target} cannot be promised: these texts show nothing of it, with fewer than 10 pairs, one neighbour, or "
+            "another retrieval than max",
+        ]
     if found.expected_precision is None:
         lines = [
             f"of these pairs, cross-validated: precision {percent(found.held_out_precision)}, recall "
@@ -337,7 +344,7 @@ def _others(
     found = search(x, y, neighborhood, device=device, threads=threads).nearest
     cosine = both_cosines(x, y, found)
     pairs = mine_found(found, cosine, margin, retrieval)
-    return Others(found, cosine, pairs, margin, retrieval) if Others.possible(found, pairs) else None
+    return Others(found, cosine, pairs, margin) if Others.possible(found, pairs, retrieval) else None
 
 
 def _gold(share: float, n: int) -> int:

@@ -48,12 +48,9 @@ class Others:
         cosine: those with them.
         pairs: that were mined among them, by falling margin.
         margin: which margin.
-        retrieval: how they were mined: which texts propose pairs.
     """
 
-    def __init__(
-        self, found: Nearest, cosine: Nearest, pairs: Mined, margin: Margin, retrieval: Strategy
-    ) -> None:
+    def __init__(self, found: Nearest, cosine: Nearest, pairs: Mined, margin: Margin) -> None:
         self.margins = pairs.margins
         self.sizes = len(found.forward), len(found.backward)
         total = len(pairs.margins)
@@ -61,18 +58,25 @@ class Others:
         sources, targets = (column[self._ranks] for column in pairs[:2])
         ours = margins_of_others(found.forward, cosine.forward, cosine.backward, sources, targets, margin)
         theirs = margins_of_others(found.backward, cosine.backward, cosine.forward, targets, sources, margin)
-        proposing = {"forward": (0,), "backward": (1,)}.get(retrieval, (0, 1))
-        self._sides = [(self.sizes[side], (ours, theirs)[side]) for side in proposing]
+        self._sides = [*zip(self.sizes, (ours, theirs), strict=True)]
 
     @classmethod
-    def possible(cls, found: Nearest, pairs: Mined) -> bool:
-        """Whether there are pairs, and other neighbours than partners."""
-        return min(found.forward.shape[1], found.backward.shape[1]) > 1 and len(pairs.margins) >= FEWEST
+    def possible(cls, found: Nearest, pairs: Mined, retrieval: Strategy) -> bool:
+        """Whether there are pairs, other neighbours than partners, and one pair a sentence by both texts' proposals.
+
+        By the proposals of one text alone, each of its sentences is in a pair, and none is left to tell of wrong ones.
+        """
+        several = min(found.forward.shape[1], found.backward.shape[1]) > 1
+        return retrieval == "max" and several and len(pairs.margins) >= FEWEST
 
     def threshold(self, precision: float) -> float | None:
-        """The lowest threshold with 10 pairs or more of which so many are right on average; None if there is none."""
+        """The lowest threshold with 10 pairs or more of which so many are right on average; None if there is none.
+
+        Also None where only thresholds have it of whose pairs more than 20 % are wrong.
+        """
         tried = [(count, float(self.margins[count - 1])) for count in self._counts()]
-        good = [value for count, value in tried if self._wrong(count, value) <= (1 - precision) * count]
+        most = min(1 - precision, MOST_WRONG)
+        good = [value for count, value in tried if self._wrong(count, value) <= most * count]
         return min(good, default=None)
 
     def most_precise(self) -> float:
@@ -83,10 +87,10 @@ class Others:
     def expected(self, threshold: float, share: float | None = None) -> Expected:
         """What to expect of the pairs at or above a threshold.
 
-        Of C pairs, of n and m sentences, and of the k_x and k_y of them whose other neighbours' margins reach the
-        threshold, the number of wrong ones is drawn:
+        Of C pairs, of n and m sentences, at most 100,000 are looked at, S of them. Of these k_x and k_y have other
+        neighbours whose margins reach the threshold. The number of wrong ones is drawn:
 
-            q ~ Beta(k + 1/2, C - k + 1/2) of each text,   L = 0.75 ((n - C) q_x + (m - C) q_y),
+            q ~ Beta(k + 1/2, S - k + 1/2) of each text,   L = 0.75 ((n - C) q_x + (m - C) q_y),
             w ~ Poisson(Gamma(L, 1)), of which mean and variance are L and 2 L,
 
         which gives the precision 1 - w / C. The translations are as many as a share of the sentences, times a factor

@@ -147,8 +147,8 @@ def by_margin(
         pairs = mine_found(found, cosine, margin, retrieval)
         if threshold is None:
             facts["suggested_threshold"] = suggest(found, cosine, pairs, margin)
-        elif Others.possible(found, pairs):
-            expected = Others(found, cosine, pairs, margin, retrieval).expected(threshold)
+        elif Others.possible(found, pairs, retrieval):
+            expected = Others(found, cosine, pairs, margin).expected(threshold)
             facts["expected_precision"] = expected.precision
     if threshold is not None:
         pairs = Mined(*(column[pairs.margins >= threshold] for column in pairs))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from orthoglot.tasks.margins import Mined
 from orthoglot.text.bitext import BLANK, write_lines
 from orthoglot.text.tables import read_table
 
-COLUMNS = ("right", "threshold", "margin", "source", "target")
+COLUMNS = ("right", "of", "threshold", "margin", "source", "target")
 YES, NO = ("yes", "y", "1", "true"), ("no", "n", "0", "false")
 SEED, CONFIDENCE = 1, 0.95
 
@@ -35,7 +36,14 @@ class Judged(NamedTuple):
     left: int
 
 
-def draw(output: Path, pairs: Mined, texts: Sequence[Sequence[str]], threshold: float, count: int) -> int:
+def digest(*made_of: object) -> str:
+    """What pairs were mined of, in 16 hex digits."""
+    return hashlib.sha256(repr(made_of).encode()).hexdigest()[:16]
+
+
+def draw(
+    output: Path, pairs: Mined, texts: Sequence[Sequence[str]], threshold: float, count: int, of: str
+) -> int:
     """Write pairs at or above the threshold, drawn at random, to a TSV with an empty column `right`.
 
     Args:
@@ -44,6 +52,7 @@ def draw(output: Path, pairs: Mined, texts: Sequence[Sequence[str]], threshold: 
         texts: sentences of both texts.
         threshold: of margins.
         count: how many at most.
+        of: see `digest`.
     Returns:
         How many were drawn.
     """
@@ -52,17 +61,17 @@ def draw(output: Path, pairs: Mined, texts: Sequence[Sequence[str]], threshold: 
     rows = [COLUMNS]
     for row in drawn:
         source, target = texts[0][pairs.sources[row]], texts[1][pairs.targets[row]]
-        rows.append(("", repr(threshold), repr(float(pairs.margins[row])), source, target))
+        rows.append(("", of, repr(threshold), repr(float(pairs.margins[row])), source, target))
     write_lines(output, ("\t".join(cell.translate(BLANK) for cell in row) for row in rows))
     return len(drawn)
 
 
-def read(path: Path, threshold: float) -> Judged:
+def read(path: Path, threshold: float, of: str) -> Judged:
     """What a person wrote in the column `right`: yes or no; the pairs below the threshold do not count.
 
     Raises:
-        DataError: not a file of `draw`; another word; drawn above a higher threshold, which says nothing of the pairs
-            between the two.
+        DataError: not a file of `draw`, or of other pairs; another word; drawn above a higher threshold, which says
+            nothing of the pairs between the two.
     """
     head, *rows = read_table(path)
     if head != [*COLUMNS]:
@@ -72,8 +81,12 @@ def read(path: Path, threshold: float) -> Judged:
         word = row[0].strip().lower()
         if word not in ("", *YES, *NO):
             raise DataError(f"{path}: line {number}: {row[0]!r} is neither yes nor no")
+        if row[1] != of:
+            raise DataError(
+                f"{path}: its pairs are of other texts, another model or options: remove it to draw anew"
+            )
         try:
-            drawn_above, margin = float(row[1]), float(row[2])
+            drawn_above, margin = float(row[2]), float(row[3])
         except ValueError as error:
             raise DataError(f"{path}: line {number}: {error}") from error
         if drawn_above > threshold:

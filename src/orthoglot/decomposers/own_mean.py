@@ -44,8 +44,8 @@ def sums(meanings: np.ndarray, decomposer: Decomposer) -> np.ndarray:
 def shift(sums: np.ndarray, decomposer: Decomposer) -> np.ndarray:
     """What is added to the meaning parts of a text, (M,) float64.
 
-    -n / (n + 30) (mean - offset), with the mean of the text's n meaning parts, and the offset those of the training
-    text have on average. The constant does not change.
+    -n / (n + 30) m, with the mean m of the text's n meaning parts beyond what those of the training text have. The
+    constant does not change, and of a decomposer that is adapted already, its own shift is taken back.
 
     Args:
         sums: as `sums` gives them, of all parts of the text.
@@ -55,8 +55,8 @@ def shift(sums: np.ndarray, decomposer: Decomposer) -> np.ndarray:
     total = sums.sum(axis=0)
     count = total[-1]
     mean = total[:-1] / max(count, 1)
-    offset = decomposer.weights["offset"].astype(np.float64)
-    by: np.ndarray = -count / (count + WEIGHT) * (mean - offset)
+    earlier = decomposer.weights["offset"].astype(np.float64)
+    by: np.ndarray = -count / (count + WEIGHT) * (mean - earlier) - earlier
     by[0] = 0
     return by
 
