@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from orthoglot import load
-from orthoglot.apply import calibrate as calibration
-from orthoglot.apply.calibrate import Calibration, calibrate
+from orthoglot.apply import calibrate as module
+from orthoglot.apply.calibrate import calibrate
+from orthoglot.apply.calibration import Calibration
 from orthoglot.apply.mine import mine
 from orthoglot.apply.model import Model
 from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.decomposers.base import unit
-from orthoglot.decomposers.own_mean import moved
+from orthoglot.decomposers.own_mean import centred
 from orthoglot.errors import DataError
 from orthoglot.statistics.intervals import wilson
 from orthoglot.text.bitext import read_rows
@@ -69,15 +70,15 @@ def text_of(pairs: Pairs, share: float, seed: Sequence[int]) -> tuple[list[int],
 
 def learnt(model: Model, known: Pairs, among: Any, former: bool) -> Calibration | None:
     """The calibration, by the rule of today or by the former one, which did not look at the texts' own margins."""
-    others = calibration._others
+    decoys = module._decoys
     if former:
-        calibration._others = lambda *_, **__: None  # type: ignore[assignment]
+        module._decoys = lambda *_, **__: None  # type: ignore[assignment]
     try:
         return calibrate(model, known, among=among, target_precision=PRECISION)
     except DataError:
         return None
     finally:
-        calibration._others = others
+        module._decoys = decoys
 
 
 def rows_of(model: Model, texts: dict[tuple[str, str], Pairs]) -> Iterator[dict[str, object]]:
@@ -91,7 +92,7 @@ def rows_of(model: Model, texts: dict[tuple[str, str], Pairs]) -> Iterator[dict[
             for share in SHARES:
                 lists = text_of(mined, share, [number, kinds.index(kind), round(100 * share)])
                 sides = [[mined[row][side] for row in rows] for side, rows in enumerate(lists)]
-                vectors = [moved(unit(model.encode(side)), model.decomposer) for side in sides]
+                vectors = [centred(unit(model.encode(side)), model.decomposer) for side in sides]
                 pairs, _ = mine(vectors[0], vectors[1])
                 right = np.array(lists[0])[pairs.sources] == np.array(lists[1])[pairs.targets]
                 gold = len({*lists[0]} & {*lists[1]})

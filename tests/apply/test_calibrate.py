@@ -16,15 +16,14 @@ from typer.testing import CliRunner
 
 from orthoglot import load
 from orthoglot.apply.calibrate import (
-    Calibration,
     _lists,
     _of_the_other_half,
     _present,
     _threshold,
     _with_interval,
     calibrate,
-    outlook,
 )
+from orthoglot.apply.calibration import Calibration, outlook
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
 from orthoglot.apply.mine import mine
 from orthoglot.apply.share import Margins, joint_share, translated_share

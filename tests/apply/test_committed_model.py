@@ -33,7 +33,7 @@ from typer.testing import CliRunner
 
 import orthoglot
 from orthoglot import receipts
-from orthoglot.apply.calibrate import Calibration
+from orthoglot.apply.calibration import Calibration
 from orthoglot.apply.export import export
 from orthoglot.cli import app
 from orthoglot.errors import ConfigError, DataError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orthoglot.apply.expected import FEWEST, Others
+from orthoglot.apply.expected import FEWEST, Decoys
 from orthoglot.decomposers.base import unit
 from orthoglot.tasks.margins import Mined, both_cosines, mine_found
 from orthoglot.tasks.neighbours import Nearest, nearest
@@ -25,11 +25,11 @@ def world(seed: int, n: int, share: float, noise: float) -> tuple[np.ndarray, np
     return x, y, np.arange(gold)
 
 
-def others_of(x: np.ndarray, y: np.ndarray) -> tuple[Others, Mined]:
+def decoys_of(x: np.ndarray, y: np.ndarray) -> tuple[Decoys, Mined]:
     found = nearest(x, y, K)
     cosine = both_cosines(x, y, found)
     pairs = mine_found(found, cosine)
-    return Others(found, cosine, pairs, "ratio"), pairs
+    return Decoys(found, cosine, pairs, "ratio"), pairs
 
 
 def test_the_numbers_by_hand() -> None:
@@ -39,10 +39,10 @@ def test_the_numbers_by_hand() -> None:
         np.array([[0.9, 0.3], [0.8, 0.6], [0.2, 0.1]]), np.array([[0.9, 0.6], [0.8, 0.3], [0.1, 0.1]])
     )
     pairs = Mined(np.array([0, 1]), np.array([0, 1]), np.array([1.5, 1.2]))
-    others = Others(found, cosine, pairs, "absolute")
+    decoys = Decoys(found, cosine, pairs, "absolute")
     # Sources' other neighbours have 0.3 and 0.6, the targets' 0.6 and 0.3.
-    assert others._reached(2, 0.5) == [(3, 1, 2), (3, 1, 2)]
-    assert others._wrong(2, 0.5) == pytest.approx(0.75 * 2 * 1 * 1.5 / 3)
+    assert decoys._reached(2, 0.5) == [(3, 1, 2), (3, 1, 2)]
+    assert decoys._wrong(2, 0.5) == pytest.approx(0.75 * 2 * 1 * 1.5 / 3)
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5])
@@ -51,11 +51,11 @@ def test_intervals_hold_the_truth(share: float, noise: float) -> None:
     precisions, recalls = [], []
     for seed in range(20):
         x, y, gold = world(seed, 600, share, noise)
-        others, pairs = others_of(x, y)
+        decoys, pairs = decoys_of(x, y)
         threshold = float(pairs.margins[int(1.1 * len(gold))])
         kept = pairs.margins >= threshold
         right = (pairs.sources == pairs.targets)[kept] & (pairs.sources < len(gold))[kept]
-        said = others.expected(threshold, share)
+        said = decoys.expected(threshold, share)
         assert said.pairs == kept.sum()
         assert said.recall is not None
         precisions.append(said.precision[1] <= right.mean() <= said.precision[2])
@@ -68,32 +68,32 @@ def test_intervals_hold_the_truth(share: float, noise: float) -> None:
 def test_the_threshold_keeps_the_precision_and_most_translations() -> None:
     for seed in range(5):
         x, y, gold = world(seed, 2000, 0.5, 0.6)
-        others, pairs = others_of(x, y)
-        threshold = others.threshold(0.95)
+        decoys, pairs = decoys_of(x, y)
+        threshold = decoys.threshold(0.95)
         assert threshold is not None
         kept = pairs.margins >= threshold
         right = ((pairs.sources == pairs.targets) & (pairs.sources < len(gold)))[kept]
         assert right.mean() > 0.93
         assert right.sum() > 0.8 * len(gold)
-        assert others.threshold(0.99) is None or others.threshold(0.99) >= threshold
+        assert decoys.threshold(0.99) is None or decoys.threshold(0.99) >= threshold
 
 
 def test_of_texts_without_translations_nothing_is_promised() -> None:
     x, y, _ = world(0, 500, 0, 1)
-    others, pairs = others_of(x, y)
-    assert others.threshold(0.95) is None
-    threshold = others.most_precise()
+    decoys, pairs = decoys_of(x, y)
+    assert decoys.threshold(0.95) is None
+    threshold = decoys.most_precise()
     kept = pairs.margins >= threshold
     assert kept.sum() >= FEWEST
     # Wrong pairs alone look better than they are.
-    assert others.expected(threshold).precision[1:] == [0.0, 1.0]
-    assert others.expected(threshold, 0.1).recall[1:] == [0.0, 1.0]  # type: ignore[index]
+    assert decoys.expected(threshold).precision[1:] == [0.0, 1.0]
+    assert decoys.expected(threshold, 0.1).recall[1:] == [0.0, 1.0]  # type: ignore[index]
 
 
 def test_no_pair_above_a_threshold_says_nothing() -> None:
     x, y, _ = world(0, 100, 0.5, 0.5)
-    others, _ = others_of(x, y)
-    assert others.expected(99.0, 0.5) == (0, [0.0, 0.0, 1.0], [0.0, 0.0, 1.0])
+    decoys, _ = decoys_of(x, y)
+    assert decoys.expected(99.0, 0.5) == (0, [0.0, 0.0, 1.0], [0.0, 0.0, 1.0])
 
 
 def test_a_threshold_keeps_all_pairs_of_its_margin_in_whatever_order() -> None:
@@ -102,34 +102,34 @@ def test_a_threshold_keeps_all_pairs_of_its_margin_in_whatever_order() -> None:
     cosine = both_cosines(x, y, found)
     pairs = mine_found(found, cosine)
     tied = pairs._replace(margins=np.round(pairs.margins, 2))
-    others = Others(found, cosine, tied, "ratio")
-    threshold = others.threshold(0.9)
+    decoys = Decoys(found, cosine, tied, "ratio")
+    threshold = decoys.threshold(0.9)
     assert threshold is not None
     count = int((tied.margins >= threshold).sum())
-    assert others.expected(threshold, 0.4).pairs == count
-    assert count in others._counts()
+    assert decoys.expected(threshold, 0.4).pairs == count
+    assert dict(decoys._tried())[threshold] == decoys._wrong(count, threshold) / count
     order = np.lexsort((np.random.default_rng(1).random(len(tied.margins)), -tied.margins))
-    turned = Others(found, cosine, Mined(*(column[order] for column in tied)), "ratio")
-    assert turned.expected(threshold, 0.4) == others.expected(threshold, 0.4)
+    turned = Decoys(found, cosine, Mined(*(column[order] for column in tied)), "ratio")
+    assert turned.expected(threshold, 0.4) == decoys.expected(threshold, 0.4)
 
 
 def test_less_than_four_fifths_is_never_promised_by_what_shows_nothing() -> None:
     x, y, _ = world(0, 500, 0.3, 0.9)
-    others, _ = others_of(x, y)
-    assert others.threshold(0.5) == others.threshold(0.8)
-    lowest = others.threshold(0.5)
-    if lowest is not None:
-        assert others.expected(lowest).precision[1] > 0
+    decoys, _ = decoys_of(x, y)
+    lowest = decoys.threshold(0.8)
+    assert lowest is not None
+    assert decoys.threshold(0.5) == lowest
+    assert decoys.expected(lowest).precision[1] > 0
 
 
 def test_few_pairs_or_one_neighbour_show_nothing() -> None:
     x, y, _ = world(0, 100, 0.5, 0.5)
     found = nearest(x, y, 1)
     pairs = mine_found(found, both_cosines(x, y, found))
-    assert not Others.possible(found, pairs, "max")
+    assert not Decoys.possible(found, pairs, "max")
     found = nearest(x, y, K)
     few = Mined(*(column[: FEWEST - 1] for column in pairs))
-    assert not Others.possible(found, few, "max")
-    assert Others.possible(found, pairs, "max")
+    assert not Decoys.possible(found, few, "max")
+    assert Decoys.possible(found, pairs, "max")
     for retrieval in ("forward", "backward", "intersection"):
-        assert not Others.possible(found, pairs, retrieval)  # type: ignore[arg-type]
+        assert not Decoys.possible(found, pairs, retrieval)  # type: ignore[arg-type]

@@ -43,9 +43,9 @@ def tmx(scores: list[str]) -> str:
 
 
 def variants(*texts: str) -> str:
+    tags = ("en-US", "pt-BR", "pt-PT")[: len(texts)]
     return "".join(
-        f'<tuv xml:lang="{tag}"><seg>{text}</seg></tuv>'
-        for tag, text in zip(("en-US", "pt-BR", "pt-PT"), texts, strict=False)
+        f'<tuv xml:lang="{tag}"><seg>{text}</seg></tuv>' for tag, text in zip(tags, texts, strict=True)
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 import orthoglot
 from orthoglot.decomposers import own_mean
 from orthoglot.decomposers.base import Decomposer, unit
-from orthoglot.decomposers.own_mean import BLOCK, WEIGHT, adapted, moved, shift, shifted, sums
+from orthoglot.decomposers.own_mean import BLOCK, WEIGHT, adapted, centred, mean_shift, shifted, sums
 from orthoglot.errors import ConfigError, DataError
 
 D = 12
@@ -40,7 +40,7 @@ def test_meaning_parts_are_those_of_the_formula(fitted: Decomposer, n: int) -> N
     own = adapted(fitted, text)
     np.testing.assert_allclose(own.transform(text, "").meaning, expected, atol=2e-5)
     stored = unit(fitted.transform(text, "").meaning)  # as mining keeps them
-    np.testing.assert_allclose(moved(stored, fitted), unit(expected), atol=2e-5)
+    np.testing.assert_allclose(centred(stored, fitted), unit(expected), atol=2e-5)
     # The language part stays: the mean is what it is made of.
     np.testing.assert_array_equal(own.transform(text, "").language, fitted.transform(text, "").language)
 
@@ -59,9 +59,9 @@ def test_parts_give_the_sums_of_the_whole(fitted: Decomposer) -> None:
     parts = [text[:BLOCK], text[BLOCK:]]
     together = np.concatenate([sums(part, fitted) for part in parts])
     np.testing.assert_array_equal(together, sums(text, fitted))
-    by = shift(together, fitted)
+    by = mean_shift(together, fitted)
     np.testing.assert_array_equal(
-        np.concatenate([shifted(part, fitted, by) for part in parts]), moved(text, fitted)
+        np.concatenate([shifted(part, fitted, by) for part in parts]), centred(text, fitted)
     )
 
 
@@ -73,7 +73,7 @@ def test_another_text_takes_the_place_of_the_first_one(fitted: Decomposer) -> No
         np.testing.assert_allclose(again.weights["offset"], once.weights["offset"], atol=1e-5)
         stored = unit(adapted(fitted, earlier).transform(second, "").meaning)
         np.testing.assert_allclose(
-            moved(stored, adapted(fitted, earlier)), unit(once.transform(second, "").meaning), atol=2e-5
+            centred(stored, adapted(fitted, earlier)), unit(once.transform(second, "").meaning), atol=2e-5
         )
 
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 
 from orthoglot.apply.arguments import check_between_0_and_1, check_share
-from orthoglot.apply.expected import Others
+from orthoglot.apply.calibration import Calibration
+from orthoglot.apply.expected import Decoys
 from orthoglot.apply.model import Model
 from orthoglot.apply.share import Margins, joint_share
 from orthoglot.decomposers.base import unit
-from orthoglot.decomposers.own_mean import adaptable, moved
+from orthoglot.decomposers.own_mean import adaptable, centred
 from orthoglot.errors import DataError
 from orthoglot.progress import Done, weighed
-from orthoglot.report.plots import svg
 from orthoglot.statistics.intervals import wilson
 from orthoglot.tasks.margins import Margin, Mined, Strategy, both_cosines, curve, mine_found
 from orthoglot.tasks.margins import mine as by_margin
@@ -39,95 +37,6 @@ CONFIDENCE = 0.95
 FIRST_GUESS, MOST, ROUNDS, LISTS = 0.5, 0.97, 3, 4
 DOUBT = 1.5
 logger = logging.getLogger(__name__)
-
-
-class Calibration(NamedTuple):
-    """What margins of one model and language pair mean.
-
-    Attributes:
-        model: identity of the model.
-        part: of its vectors.
-        margin: which margin.
-        retrieval: how pairs were chosen.
-        neighborhood: neighbours of a margin.
-        share: of the sentences of either list that have a translation in the other, given or estimated.
-        sources: sentences of the first list, those of the text that it was among included.
-        targets: of the second.
-        gold: translations that both lists have at a time.
-        draws: times that the lists were made; each pair was in both lists at least once.
-        target_precision: that was asked for.
-        threshold: the lowest margin with that precision on all pairs at or above it, and on average in the texts that
-            it was among.
-        precision: at the threshold, in [0, 1], with a Wilson interval.
-        recall: at the threshold, in [0, 1].
-        held_out_precision: of thresholds learnt on one half of the pairs, on the other half, with a Wilson interval.
-        held_out_recall: the same of recall.
-        curve: threshold, precision and recall, from the highest threshold on.
-        probabilities: margins and the probability of a translation at each; between them it is interpolated.
-        own_mean: whether each text had its own mean (`orthoglot.decomposers.own_mean`).
-        expected_pairs, expected_precision, expected_recall: of the texts that it was among, at the threshold, see
-            `orthoglot.apply.expected.Expected`; None without them.
-        promised: whether these texts show a threshold with the precision that was asked for.
-        estimated_share: of the texts that it was among, see `orthoglot.apply.share`; None without them.
-    """
-
-    model: str
-    part: str
-    margin: Margin
-    retrieval: Strategy
-    neighborhood: int
-    share: float
-    sources: int
-    targets: int
-    gold: int
-    draws: int
-    target_precision: float
-    threshold: float
-    precision: list[float]
-    recall: float
-    held_out_precision: list[float]
-    held_out_recall: list[float]
-    curve: dict[str, list[float]]
-    probabilities: dict[str, list[float]]
-    estimated_share: float | None = None
-    own_mean: bool = False
-    expected_pairs: int | None = None
-    expected_precision: list[float] | None = None
-    expected_recall: list[float] | None = None
-    promised: bool = False
-
-    def probability(self, margins: np.ndarray) -> np.ndarray:
-        """The probability of a translation at each margin, in [0, 1]; monotone."""
-        return np.interp(margins, self.probabilities["margin"], self.probabilities["probability"])
-
-    def as_json(self) -> str:
-        """The content of a file for `load`."""
-        return json.dumps(self._asdict(), indent=1)
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read a file with what `as_json` gives.
-
-        Raises:
-            DataError: absent, or something else.
-        """
-        try:
-            found = cls(**json.loads(path.read_text(encoding="utf-8")))
-            margins, shares = (
-                np.array(found.probabilities[name], dtype=float) for name in ("margin", "probability")
-            )
-            numbers = np.array([found.threshold, *margins, *shares], dtype=float)
-            if not np.isfinite(numbers).all():
-                raise ValueError("a number is not finite")
-            if margins.shape != shares.shape or not len(margins) or (np.diff(margins) < 0).any():
-                raise ValueError("its margins do not rise")
-            if shares.min() < 0 or shares.max() > 1:
-                raise ValueError("a probability is outside 0 to 1")
-            if not isinstance(found.threshold, float | int) or isinstance(found.threshold, bool):
-                raise TypeError(f"its threshold is {found.threshold!r}")
-        except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-            raise DataError(f"{path}: not a calibration ({error})") from error
-        return found
 
 
 def calibrate(
@@ -219,7 +128,7 @@ def calibrate(
             )
     decomposer = adaptable(model.decomposer, part) if own_mean else None
     if decomposer is not None:
-        x, y = (moved(side, decomposer) for side in (x, y))
+        x, y = (centred(side, decomposer) for side in (x, y))
     if among:
         x, y = (
             np.concatenate([known, vectors[_new(sentences, side)]])
@@ -248,17 +157,17 @@ def calibrate(
             f"{100 * target_precision:g} % was not reached: no threshold has this precision, the highest is "
             f"{100 * highest:.1f} %; ask for less with --precision, or take another model"
         )
-    others = _others(among, **how, device=device, threads=threads) if among else None
-    shown_by_texts = others.threshold(target_precision) if others else None
-    if others is not None:
-        threshold = max(threshold, others.most_precise() if shown_by_texts is None else shown_by_texts)
-    expected = others.expected(threshold, estimated) if others else None
+    decoys = _decoys(among, **how, device=device, threads=threads) if among else None
+    shown_by_texts = decoys.threshold(target_precision) if decoys else None
+    if decoys is not None:
+        threshold = max(threshold, decoys.most_precise() if shown_by_texts is None else shown_by_texts)
+    expected = decoys.expected(threshold, estimated) if decoys else None
     tried, halves = _of_the_other_half(sources, margins, right, target_precision)
     kept = margins >= threshold
     regression = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(margins, right)
     shown = curve(margins, right, total)
     rows = np.unique(np.linspace(0, len(shown.thresholds) - 1, POINTS).round().astype(int))
-    found = float(right[tried].sum() / (total * halves / 2)) if halves else 0.0
+    held_out_recall = float(right[tried].sum() / (total * halves / 2)) if halves else 0.0
     return Calibration(
         model=model.identity,
         part=part,
@@ -275,7 +184,7 @@ def calibrate(
         precision=_with_interval(right[kept], sources[kept]),
         recall=float(right[kept].sum() / total),
         held_out_precision=_with_interval(right[tried], sources[tried]),
-        held_out_recall=[found, *wilson(found, n, CONFIDENCE)],
+        held_out_recall=[held_out_recall, *wilson(held_out_recall, n, CONFIDENCE)],
         curve={
             "threshold": shown.thresholds[rows].tolist(),
             "precision": shown.precision[rows].tolist(),
@@ -294,57 +203,20 @@ def calibrate(
     )
 
 
-def outlook(found: Calibration) -> list[str]:
-    """What to expect of the threshold, and what to do where it is not what was asked for, in lines."""
-    target = f"{100 * found.target_precision:g} %"
-    if found.expected_precision is None and found.estimated_share is not None:
-        return [
-            f"of the known pairs, cross-validated: precision {percent(found.held_out_precision)}, recall "
-            f"{percent(found.held_out_recall)}",
-            f"{target} cannot be promised: these texts show nothing of it, with fewer than 10 pairs, one neighbour, or "
-            "another retrieval than max",
-        ]
-    if found.expected_precision is None:
-        lines = [
-            f"of these pairs, cross-validated: precision {percent(found.held_out_precision)}, recall "
-            f"{percent(found.held_out_recall)}; of other text nothing is known: --among says what to expect there"
-        ]
-        if found.held_out_precision[2] < found.target_precision:
-            lines.append(f"{target} was not reached: give more pairs, or a higher --precision")
-        return lines
-    recall = f", recall {percent(found.expected_recall)}" if found.expected_recall else ""
-    lines = [
-        f"expected in these texts: {found.expected_pairs} pairs, precision {percent(found.expected_precision)}{recall}"
-    ]
-    if not found.promised:
-        lines.append(
-            f"{target} cannot be promised: these texts show no threshold with it, so this one is the most precise; "
-            "--review 50 draws pairs for a person to judge, longer texts and a lower --precision help"
-        )
-    return lines
-
-
-def percent(interval: Sequence[float]) -> str:
-    """A share and its interval in percent; unknown if it may be anything."""
-    if [*interval[1:]] == [0, 1]:
-        return "unknown"
-    return "{:.1f} % [{:.1f}, {:.1f}]".format(*(100 * value for value in interval))
-
-
-def _others(
+def _decoys(
     among: Sequence[tuple[Sequence[str], np.ndarray]],
     margin: Margin,
     retrieval: Strategy,
     neighborhood: int,
     device: str,
     threads: int,
-) -> Others | None:
+) -> Decoys | None:
     """What the texts show of themselves; None if it is nothing."""
     x, y = (vectors for _, vectors in among)
-    found = search(x, y, neighborhood, device=device, threads=threads).nearest
-    cosine = both_cosines(x, y, found)
-    pairs = mine_found(found, cosine, margin, retrieval)
-    return Others(found, cosine, pairs, margin) if Others.possible(found, pairs, retrieval) else None
+    near = search(x, y, neighborhood, device=device, threads=threads).nearest
+    cosine = both_cosines(x, y, near)
+    pairs = mine_found(near, cosine, margin, retrieval)
+    return Decoys(near, cosine, pairs, margin) if Decoys.possible(near, pairs, retrieval) else None
 
 
 def _gold(share: float, n: int) -> int:
@@ -418,44 +290,6 @@ def _highest_precision(margins: np.ndarray, right: np.ndarray) -> float:
     hits = np.cumsum(right[np.argsort(-margins, kind="stable")])
     kept = np.arange(1, len(hits) + 1)
     return float((hits / kept)[FEWEST_IN_BOTH - 1 :].max(initial=0))
-
-
-def picture(found: Calibration) -> str:
-    """Precision, recall and the probability of a translation by margin, as SVG."""
-    values = [
-        {"margin": margin, "share": share, "of": name}
-        for name in ("precision", "recall")
-        for margin, share in zip(found.curve["threshold"], found.curve[name], strict=True)
-    ]
-    values += [
-        {"margin": margin, "share": share, "of": "probability of a pair with this margin"}
-        for margin, share in zip(*found.probabilities.values(), strict=True)
-    ]
-    axis = {"type": "quantitative", "scale": {"zero": False}}
-    return str(
-        svg(
-            {
-                "width": 480,
-                "height": 280,
-                "layer": [
-                    {
-                        "data": {"values": values},
-                        "mark": "line",
-                        "encoding": {
-                            "x": {"field": "margin", **axis, "title": f"margin ({found.margin})"},
-                            "y": {"field": "share", "type": "quantitative", "title": None},
-                            "color": {"field": "of", "type": "nominal", "title": None},
-                        },
-                    },
-                    {
-                        "data": {"values": [{"margin": found.threshold}]},
-                        "mark": {"type": "rule", "strokeDash": [4, 4], "color": "#888888"},
-                        "encoding": {"x": {"field": "margin", **axis}},
-                    },
-                ],
-            }
-        )
-    )
 
 
 def _distinct(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:

@@ -14,7 +14,7 @@ import numpy as np
 from orthoglot.apply.align import Link, align
 from orthoglot.apply.model import Model
 from orthoglot.apply.text_vectors import text_vectors, with_own_mean
-from orthoglot.decomposers.own_mean import adaptable, shift, sums
+from orthoglot.decomposers.own_mean import adaptable, mean_shift, sums
 from orthoglot.errors import DataError
 from orthoglot.text.bitext import read_sentences
 from orthoglot.text.sentences import joined, paragraphs, split
@@ -117,7 +117,7 @@ def document_vectors(
     supports it, they have the mean of the sentences of all documents, see `with_own_mean`.
     """
     decomposer = adaptable(model.decomposer, part) if own_mean else None
-    by: np.ndarray | None = None
+    shift: np.ndarray | None = None
     checkpoint.mkdir(parents=True, exist_ok=True)
     vectors: list[np.ndarray] = []
     for size in range(1, join + 1):
@@ -128,8 +128,8 @@ def document_vectors(
             continue
         stored = text_vectors(model, texts, file, part=part, language=language, partner=partner)
         if decomposer is not None:
-            by = shift(sums(stored, decomposer), decomposer) if by is None else by
-            stored = with_own_mean(stored, decomposer, checkpoint / f"{side}-{size}.own-mean.npy", by)
+            shift = mean_shift(sums(stored, decomposer), decomposer) if shift is None else shift
+            stored = with_own_mean(stored, decomposer, checkpoint / f"{side}-{size}.own-mean.npy", shift)
         vectors.append(stored)
     return _split(vectors, documents)
 
@@ -196,7 +196,7 @@ def _partners(source: Collection[str], target: Collection[str]) -> dict[str, str
     partners = {name: name for name in source if name in target}
     for plain in (str.casefold, _stem):
         rest = [name for name in source if name not in partners], {*target} - {*partners.values()}
-        ours, theirs = (_by(plain, names) for names in rest)
+        ours, theirs = (_groups(plain, names) for names in rest)
         for key, names in ours.items():
             if len(names) == len(theirs.get(key, ())) == 1:
                 partners[names[0]] = theirs[key][0]
@@ -207,11 +207,11 @@ def _stem(name: str) -> str:
     return str(PurePath(name).with_suffix(""))
 
 
-def _by(plain: Callable[[str], str], names: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+def _groups(plain: Callable[[str], str], names: Iterable[str]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
     for name in sorted(names):
-        found.setdefault(plain(name), []).append(name)
-    return found
+        groups.setdefault(plain(name), []).append(name)
+    return groups
 
 
 def _document(path: Path, language: str | None) -> Document:

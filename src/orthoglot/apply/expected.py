@@ -6,6 +6,8 @@ one, and shows what a sentence proposes that has no translation in the other tex
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -40,33 +42,33 @@ class Expected(NamedTuple):
     recall: list[float] | None
 
 
-class Others:
+class Decoys:
     """The pairs of two texts, and of each sentence in them the margin with its best neighbour that is no partner.
 
     Args:
-        found: the k neighbours of each sentence.
-        cosine: those with them.
+        near: the k neighbours of each sentence.
+        cosine: the cosines with them.
         pairs: that were mined among them, by falling margin.
         margin: which margin.
     """
 
-    def __init__(self, found: Nearest, cosine: Nearest, pairs: Mined, margin: Margin) -> None:
+    def __init__(self, near: Nearest, cosine: Nearest, pairs: Mined, margin: Margin) -> None:
         self.margins = pairs.margins
-        self.sizes = len(found.forward), len(found.backward)
+        self.sizes = len(near.forward), len(near.backward)
         total = len(pairs.margins)
         self._ranks = np.unique(np.linspace(0, total - 1, min(total, PAIRS)).round().astype(np.int64))
         sources, targets = (column[self._ranks] for column in pairs[:2])
-        ours = margins_of_others(found.forward, cosine.forward, cosine.backward, sources, targets, margin)
-        theirs = margins_of_others(found.backward, cosine.backward, cosine.forward, targets, sources, margin)
+        ours = margins_of_others(near.forward, cosine.forward, cosine.backward, sources, targets, margin)
+        theirs = margins_of_others(near.backward, cosine.backward, cosine.forward, targets, sources, margin)
         self._sides = [*zip(self.sizes, (ours, theirs), strict=True)]
 
     @classmethod
-    def possible(cls, found: Nearest, pairs: Mined, retrieval: Strategy) -> bool:
+    def possible(cls, near: Nearest, pairs: Mined, retrieval: Strategy) -> bool:
         """Whether there are pairs, other neighbours than partners, and one pair a sentence by both texts' proposals.
 
         By the proposals of one text alone, each of its sentences is in a pair, and none is left to tell of wrong ones.
         """
-        several = min(found.forward.shape[1], found.backward.shape[1]) > 1
+        several = min(near.forward.shape[1], near.backward.shape[1]) > 1
         return retrieval == "max" and several and len(pairs.margins) >= FEWEST
 
     def threshold(self, precision: float) -> float | None:
@@ -74,15 +76,12 @@ class Others:
 
         Also None where only thresholds have it of whose pairs more than 20 % are wrong.
         """
-        tried = [(count, float(self.margins[count - 1])) for count in self._counts()]
         most = min(1 - precision, MOST_WRONG)
-        good = [value for count, value in tried if self._wrong(count, value) <= most * count]
-        return min(good, default=None)
+        return min((value for value, wrong in self._tried() if wrong <= most), default=None)
 
     def most_precise(self) -> float:
         """The threshold with 10 pairs or more of which most are right on average."""
-        tried = [(count, float(self.margins[count - 1])) for count in self._counts()]
-        return min(tried, key=lambda one: self._wrong(*one) / one[0])[1]
+        return min(self._tried(), key=itemgetter(1))[0]
 
     def expected(self, threshold: float, share: float | None = None) -> Expected:
         """What to expect of the pairs at or above a threshold.
@@ -130,12 +129,14 @@ class Others:
         seen = int(np.searchsorted(self._ranks, count))
         return [(size, int((others[:seen] >= threshold).sum()), seen) for size, others in self._sides]
 
-    def _counts(self) -> np.ndarray:
-        """Numbers of pairs that are tried; each has all pairs of its lowest margin."""
+    def _tried(self) -> Iterator[tuple[float, float]]:
+        """Thresholds, and the mean share of wrong pairs at or above each; with all pairs of the same margin."""
         counts = np.unique(
             np.linspace(FEWEST, len(self.margins), min(TRIED, len(self.margins))).round().astype(int)
         )
-        return np.unique(np.searchsorted(-self.margins, -self.margins[counts - 1], side="right"))
+        for count in np.unique(np.searchsorted(-self.margins, -self.margins[counts - 1], side="right")):
+            threshold = float(self.margins[count - 1])
+            yield threshold, self._wrong(count, threshold) / count
 
 
 def _summary(values: np.ndarray, known: bool) -> list[float]:

@@ -17,7 +17,7 @@ from orthoglot.apply.score import score as score_pairs
 from orthoglot.apply.score import text_bytes
 from orthoglot.apply.scored import Words
 from orthoglot.decomposers.base import unit
-from orthoglot.decomposers.own_mean import adaptable, moved
+from orthoglot.decomposers.own_mean import adaptable, centred
 from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.threads import cpu_threads
 from orthoglot.errors import ConfigError, DataError
@@ -112,7 +112,7 @@ def mine(
             for side, language, partner in zip(sides, languages, reversed(languages), strict=True)
         ]
         if own_mean and (decomposer := adaptable(opened.decomposer, part)):
-            encoded = [moved(meanings, decomposer) for meanings in encoded]
+            encoded = [centred(meanings, decomposer) for meanings in encoded]
         x, y = map(unit, encoded)
         found, _ = mine_vectors(
             x,

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from orthoglot.apply.arguments import check_best
-from orthoglot.apply.expected import Others
+from orthoglot.apply.expected import Decoys
 from orthoglot.apply.model import Model
 from orthoglot.apply.scored import has_letter
 from orthoglot.apply.text_vectors import text_vectors, with_own_mean
 from orthoglot.apply.threshold import suggest
 from orthoglot.atomic import replacing
-from orthoglot.decomposers.own_mean import adaptable, shift, sums
+from orthoglot.decomposers.own_mean import adaptable, mean_shift, sums
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import not_finite
 from orthoglot.tasks.margins import Margin, Mined, Strategy, both_cosines, candidates, mine_found
@@ -137,7 +137,7 @@ def by_margin(
     """The pairs among neighbours whose cosines are known, and `suggested_threshold` or `expected_precision`.
 
     Arguments as of `mine`; for the suggestion see `orthoglot.apply.threshold.suggest`, for the precision, which is of
-    a given threshold, `orthoglot.apply.expected.Others.expected`.
+    a given threshold, `orthoglot.apply.expected.Decoys.expected`.
     """
     facts: dict[str, object] = {}
     if best > 1:
@@ -147,8 +147,8 @@ def by_margin(
         pairs = mine_found(found, cosine, margin, retrieval)
         if threshold is None:
             facts["suggested_threshold"] = suggest(found, cosine, pairs, margin)
-        elif Others.possible(found, pairs, retrieval):
-            expected = Others(found, cosine, pairs, margin).expected(threshold)
+        elif Decoys.possible(found, pairs, retrieval):
+            expected = Decoys(found, cosine, pairs, margin).expected(threshold)
             facts["expected_precision"] = expected.precision
     if threshold is not None:
         pairs = Mined(*(column[pairs.margins >= threshold] for column in pairs))
@@ -178,7 +178,7 @@ def side_vectors(
     first, second = sides
     check_search(len(first.sentences), len(second.sentences), device)
     checkpoint.mkdir(parents=True, exist_ok=True)
-    found = []
+    vectors = []
     for name, side, language, partner in zip(SIDES, sides, languages, reversed(languages), strict=True):
         stored = text_vectors(
             model,
@@ -189,10 +189,10 @@ def side_vectors(
             partner=partner,
         )
         if own_mean and (decomposer := adaptable(model.decomposer, part)):
-            by = shift(sums(stored, decomposer), decomposer)
-            stored = with_own_mean(stored, decomposer, checkpoint / f"{name}.own-mean.npy", by)
-        found.append(stored)
-    return found[0], found[1]
+            shift = mean_shift(sums(stored, decomposer), decomposer)
+            stored = with_own_mean(stored, decomposer, checkpoint / f"{name}.own-mean.npy", shift)
+        vectors.append(stored)
+    return vectors[0], vectors[1]
 
 
 def write_summary(output: Path, summary: Mapping[str, Any]) -> None:

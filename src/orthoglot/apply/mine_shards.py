@@ -184,7 +184,7 @@ class Shards:
                 if self.decomposer is not None:
                     x, y = (
                         stack.enter_context(
-                            self._moved(side, vectors, Path(f"{shard.stem}.{name}.own-mean.npy"))
+                            self._centred(side, vectors, Path(f"{shard.stem}.{name}.own-mean.npy"))
                         )
                         for side, (name, vectors) in enumerate(zip(SIDES, (x, y), strict=True))
                     )
@@ -195,7 +195,7 @@ class Shards:
             _seal(shard, facts)
 
     @contextmanager
-    def _moved(self, side: int, vectors: np.ndarray, file: Path) -> Iterator[np.ndarray]:
+    def _centred(self, side: int, vectors: np.ndarray, file: Path) -> Iterator[np.ndarray]:
         """Vectors of a part with the mean of their whole text, in a file that is gone afterwards.
 
         Raises:
@@ -211,8 +211,8 @@ class Shards:
         sums = [rows for part in parts if len(rows := np.load(part.files()[0]))]
         _confirm(parts)
         try:
-            by = own_mean.shift(np.concatenate(sums), self.decomposer)
-            yield with_own_mean(vectors, self.decomposer, file, by)
+            shift = own_mean.mean_shift(np.concatenate(sums), self.decomposer)
+            yield with_own_mean(vectors, self.decomposer, file, shift)
         finally:
             remove(file)
 

@@ -66,14 +66,14 @@ def text_vectors(
     return stored
 
 
-def with_own_mean(stored: np.ndarray, decomposer: Decomposer, output: Path, by: np.ndarray) -> np.ndarray:
+def with_own_mean(stored: np.ndarray, decomposer: Decomposer, output: Path, shift: np.ndarray) -> np.ndarray:
     """Meaning parts of a text with its own mean in place of the training text's, mapped from `output`.
 
     Args:
         stored: (N, D), as `text_vectors` gives them.
         decomposer: whose they are.
         output: .npy file, written anew.
-        by: what is added, see `own_mean.shift`.
+        shift: what is added, see `own_mean.mean_shift`.
     Returns:
         (N, D) float32 of length 1, read-only.
     """
@@ -82,23 +82,23 @@ def with_own_mean(stored: np.ndarray, decomposer: Decomposer, output: Path, by: 
         reserve(partial)
         for start in range(0, len(stored), BLOCK):
             rows = slice(start, start + BLOCK)
-            written[rows] = shifted(stored[rows], decomposer, by)
+            written[rows] = shifted(stored[rows], decomposer, shift)
         written.flush()
-    found: np.ndarray = np.load(output, mmap_mode="r")
-    return found
+    vectors: np.ndarray = np.load(output, mmap_mode="r")
+    return vectors
 
 
-def moved_to(output: Path, vectors: Path, by: np.ndarray, **form: Any) -> Path:
-    """Write meaning parts with `own_mean.shift` added, as they are stored; returns `output`.
+def write_shifted(output: Path, vectors: Path, shift: np.ndarray, **form: Any) -> Path:
+    """Write meaning parts with an `own_mean.mean_shift` added, as they are stored; returns `output`.
 
     Args:
         output: .npy file.
         vectors: .npy file (N, M) float32, not scaled; a row of NaN, a blank line's, stays one, or is 0.
-        by: (M,), what is added.
+        shift: (M,), what is added.
         form: dim, dtype and binary, see `compact`.
     """
     meanings = np.load(vectors, mmap_mode="r")
-    example = compact(np.ones((1, len(by)), np.float32), **form)
+    example = compact(np.ones((1, len(shift)), np.float32), **form)
     with replacing(output) as partial:
         shape = len(meanings), example.shape[1]
         written = np.lib.format.open_memmap(partial, mode="w+", dtype=example.dtype, shape=shape)
@@ -107,7 +107,7 @@ def moved_to(output: Path, vectors: Path, by: np.ndarray, **form: Any) -> Path:
         for start in range(0, len(meanings), BLOCK):
             block = np.array(meanings[start : start + BLOCK])
             rows = np.flatnonzero(~np.isnan(block[:, 0]))
-            written[start + rows] = compact(block[rows] + by.astype(np.float32), **form)
+            written[start + rows] = compact(block[rows] + shift.astype(np.float32), **form)
         written.flush()
     return output
 

@@ -14,7 +14,7 @@ from orthoglot.errors import ConfigError
 if TYPE_CHECKING:
     import numpy as np
 
-    from orthoglot.apply.calibrate import Calibration
+    from orthoglot.apply.calibration import Calibration
     from orthoglot.apply.mine import Side
 
 
@@ -83,7 +83,8 @@ def calibrate(
     from orthoglot.text.bitext import read_sentences, write_lines
 
     pairs = read(files, (source_language, target_language), options.columns_of(columns), bad=bad)
-    from orthoglot.apply import calibrate as calibration
+    from orthoglot.apply import calibrate as calibrating
+    from orthoglot.apply.calibration import outlook, picture
     from orthoglot.apply.mine import distinct, side_vectors
     from orthoglot.apply.score import text_bytes
     from orthoglot.meter import EarlyMeter
@@ -105,7 +106,7 @@ def calibrate(
             else ()
         )
         with EarlyMeter(total=text_bytes(pairs.pairs), label="encode the pairs", unit="bytes") as meter:
-            learnt = calibration.calibrate(
+            learnt = calibrating.calibrate(
                 opened.model,
                 pairs.pairs,
                 languages=pairs.languages,
@@ -122,14 +123,14 @@ def calibrate(
                 done=meter.add,
             )
         if review:
-            said = _reviewed(judged_at, sides, vectors, learnt, review, opened.search)
+            judgements = _reviewed(judged_at, sides, vectors, learnt, review, opened.search)
     write_lines(output, [learnt.as_json()])
     if output != options.STANDARD:
         with atomic.replacing(output.with_name(output.name + ".svg")) as partial:
-            partial.write_text(calibration.picture(learnt), encoding="utf-8")
-    first, *rest = calibration.outlook(learnt)
+            partial.write_text(picture(learnt), encoding="utf-8")
+    first, *rest = outlook(learnt)
     options.say(f"{output}: threshold {learnt.threshold:.4f}, {first}")
-    for line in [*rest, *([said] if review else [])]:
+    for line in [*rest, *([judgements] if review else [])]:
         options.say(line)
 
 

@@ -14,12 +14,12 @@ from orthoglot import atomic
 from orthoglot.cli import options
 from orthoglot.errors import ConfigError, DataError, one_line
 
-OWN_MEAN = "own_mean"  # the key of OUTPUT.json
-
 if TYPE_CHECKING:
     import numpy as np
 
     from orthoglot.progress import Done
+
+OWN_MEAN = "own_mean"  # the key of OUTPUT.json
 
 
 def encode(
@@ -91,15 +91,15 @@ def encode(
         import numpy as np
 
         from orthoglot.apply.mine import write_summary
-        from orthoglot.apply.text_vectors import moved_to, write_vectors
-        from orthoglot.decomposers.own_mean import adaptable, shift, sums
+        from orthoglot.apply.text_vectors import write_shifted, write_vectors
+        from orthoglot.decomposers.own_mean import adaptable, mean_shift, sums
         from orthoglot.formats.pairs import codes_of
 
         language, partner = codes_of((language, partner))
         opened = options.open_model(model, device, threads, part, precision)
         how: dict[str, Any] = {"part": opened.part, "language": language, "partner": partner}
         how |= {"dim": dim, "dtype": dtype, "binary": binary}
-        by = _stated_mean(mean_of, opened.model.identity) if mean_of else None
+        shift = _stated_shift(mean_of, opened.model.identity) if mean_of else None
 
         taken, decomposer = how, adaptable(opened.model.decomposer, opened.part)
         if own_mean or mean_of:
@@ -126,9 +126,9 @@ def encode(
         )
         write_vectors(encoded, content, vectors, (opened.model.identity, taken | used))
         if decomposer is not None and (own_mean or mean_of):
-            if by is None:
-                by = shift(sums(np.load(vectors, mmap_mode="r"), decomposer), decomposer)
-            vectors = moved_to(work / "moved.npy", vectors, by, dim=dim, dtype=dtype, binary=binary)
+            if shift is None:
+                shift = mean_shift(sums(np.load(vectors, mmap_mode="r"), decomposer), decomposer)
+            vectors = write_shifted(work / "shifted.npy", vectors, shift, dim=dim, dtype=dtype, binary=binary)
         shape = np.load(vectors, mmap_mode="r").shape
         if output == options.STANDARD:
             with vectors.open("rb") as file:
@@ -138,13 +138,13 @@ def encode(
                 shutil.move(vectors, partial)
         facts = {"lines": content.count, "blank": content.blank, "options": how | {"precision": precision}}
         facts |= {"scale": SCALE} if dtype == "int8" else {}
-        facts |= {} if by is None else {OWN_MEAN: by.tolist()}
+        facts |= {} if shift is None else {OWN_MEAN: shift.tolist()}
         write_summary(output, facts | {"model": opened.model.identity})
     blank = f", {content.blank} of them blank" if content.blank else ""
     options.say(f"{shape[0]} x {shape[1]} vectors{blank}: {output}")
 
 
-def _stated_mean(vectors: Path, model: str) -> np.ndarray:
+def _stated_shift(vectors: Path, model: str) -> np.ndarray:
     """What was added to vectors of `encode --own-mean`, (D,).
 
     Raises:
@@ -156,9 +156,9 @@ def _stated_mean(vectors: Path, model: str) -> np.ndarray:
     path = vectors.with_name(vectors.name + ".json")
     try:
         stated = json.loads(path.read_text(encoding="utf-8"))
-        by = np.array(stated[OWN_MEAN], dtype=np.float64)
+        shift = np.array(stated[OWN_MEAN], dtype=np.float64)
         made_by = stated["model"]
-        if by.ndim != 1 or not np.isfinite(by).all():
+        if shift.ndim != 1 or not np.isfinite(shift).all():
             raise ValueError("its mean is no vector")
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist") from error
@@ -166,4 +166,4 @@ def _stated_mean(vectors: Path, model: str) -> np.ndarray:
         raise DataError(f"{path}: states no mean of encode --own-mean ({one_line(error)})") from error
     if made_by != model:
         raise ConfigError(f"{path}: of another model, or another --precision")
-    return by
+    return shift

@@ -45,7 +45,7 @@ def mine(
     own_mean: Annotated[
         bool | None,
         typer.Option(
-            "--own-mean/--no-own-mean",
+            options.OWN_MEAN,
             help="whether each text has its own mean (PLDA); as in the calibration, or yes, if not given",
             show_default=False,
         ),
@@ -102,7 +102,7 @@ def mine(
     import numpy as np
 
     from orthoglot.apply import mine as mining
-    from orthoglot.apply.calibrate import Calibration, percent
+    from orthoglot.apply.calibration import Calibration, percent
     from orthoglot.apply.mine_shards import Shards
     from orthoglot.apply.model import identity_of
     from orthoglot.decomposers.own_mean import adaptable

@@ -86,11 +86,11 @@ PrecisionOption = Annotated[
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1")]
 Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; all there are if not given")]
+OWN_MEAN = "--own-mean/--no-own-mean"
 OwnMean = Annotated[
     bool,
     typer.Option(
-        "--own-mean/--no-own-mean",
-        help="whether each text has its own mean (PLDA); not if a text is in several languages",
+        OWN_MEAN, help="whether each text has its own mean (PLDA); not if a text is in several languages"
     ),
 ]
 Licence = Annotated[str, typer.Option(help="of the encoder; as its README says if not given")]

@@ -106,10 +106,11 @@ def choose(
 
 
 def undivided(kept: Sequence[Block]) -> float:
-    """The loss of the same pairs without a decomposer, in nats; 0 where nothing is held out."""
-    asked = [block for block in kept if len(block[0]) >= FEWEST]
-    found = [losses(*block[:2], np.arange(len(block[0]))).mean(axis=1) for block in asked]
-    return round(float(np.mean(found, axis=0).min()), 4) if found else 0.0
+    """The loss of the pairs that `choose` holds out, of their vectors without a decomposer, in nats; 0 of none."""
+    means = [
+        losses(*block[:2], np.arange(len(block[0]))).mean(axis=1) for block in kept if len(block[0]) >= FEWEST
+    ]
+    return round(float(np.mean(means, axis=0).min()), 4) if means else 0.0
 
 
 def _folds(vectors: np.ndarray) -> np.ndarray:

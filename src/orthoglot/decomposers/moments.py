@@ -67,19 +67,19 @@ def compute(
         )
     elif compared:
 
-        def alone(held: Sequence[Block]) -> Iterator[Candidate]:
+        def as_given(held: Sequence[Block]) -> Iterator[Candidate]:
             weights = _fitted(form, moments.without(held), pairs.without(held), settings)
             yield Candidate({}, [_meanings(form, weights, block, languages) for block in compared])
 
         # Where there are too few pairs to hold some out, nothing is known.
         with suppress(DataError):
-            facts["validation"] = choose(alone, compared)[1]
-    if facts.get("validation", 0.0) > undivided(compared) + WORSE:
+            facts["validation"] = choose(as_given, compared)[1]
+    if "validation" in facts and facts["validation"] > (loss := undivided(compared)) + WORSE:
         logger.warning(
             "pairs that nothing was fitted to are found less well than by the undivided vector (loss %.4f, %.4f): take "
             "another method, or more pairs",
             facts["validation"],
-            undivided(compared),
+            loss,
         )
     weights = _fitted(form, moments, pairs, {**settings, **known})
     return {name: array.astype(np.float32) for name, array in weights.items()}, {**settings, **facts}
@@ -96,8 +96,8 @@ def _meanings(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Meaning parts of translations."""
     source, target = (
-        form.apply(weights, side, Languages([own] * len(side), other, languages))[0]
-        for side, own, other in zip(block[:2], block[2], reversed(block[2]), strict=True)
+        form.apply(weights, side, Languages([language] * len(side), partner, languages))[0]
+        for side, language, partner in zip(block[:2], block[2], reversed(block[2]), strict=True)
     )
     return source, target
 

@@ -36,12 +36,12 @@ def sums(meanings: np.ndarray, decomposer: Decomposer) -> np.ndarray:
     blocks = (meanings[start : start + BLOCK] for start in range(0, len(meanings), BLOCK))
     rows = []
     for block in blocks:
-        some = _at_length(block[~np.isnan(block[:, 0])], decomposer).astype(np.float64)
-        rows.append(np.append(some.sum(axis=0), len(some)))
+        scaled = _at_length(block[~np.isnan(block[:, 0])], decomposer).astype(np.float64)
+        rows.append(np.append(scaled.sum(axis=0), len(scaled)))
     return np.array(rows).reshape(len(rows), meanings.shape[1] + 1)
 
 
-def shift(sums: np.ndarray, decomposer: Decomposer) -> np.ndarray:
+def mean_shift(sums: np.ndarray, decomposer: Decomposer) -> np.ndarray:
     """What is added to the meaning parts of a text, (M,) float64.
 
     -n / (n + 30) m, with the mean m of the text's n meaning parts beyond what those of the training text have. The
@@ -56,19 +56,19 @@ def shift(sums: np.ndarray, decomposer: Decomposer) -> np.ndarray:
     count = total[-1]
     mean = total[:-1] / max(count, 1)
     earlier = decomposer.weights["offset"].astype(np.float64)
-    by: np.ndarray = -count / (count + WEIGHT) * (mean - earlier) - earlier
-    by[0] = 0
-    return by
+    shift: np.ndarray = -count / (count + WEIGHT) * (mean - earlier) - earlier
+    shift[0] = 0
+    return shift
 
 
-def shifted(meanings: np.ndarray, decomposer: Decomposer, by: np.ndarray) -> np.ndarray:
-    """Meaning parts (N, M) with `shift` added, float32 of length 1."""
-    return unit(_at_length(meanings, decomposer) + by.astype(np.float32))
+def shifted(meanings: np.ndarray, decomposer: Decomposer, shift: np.ndarray) -> np.ndarray:
+    """Meaning parts (N, M) with a `mean_shift` added, float32 of length 1."""
+    return unit(_at_length(meanings, decomposer) + shift.astype(np.float32))
 
 
-def moved(meanings: np.ndarray, decomposer: Decomposer) -> np.ndarray:
+def centred(meanings: np.ndarray, decomposer: Decomposer) -> np.ndarray:
     """The meaning parts (N, M) of a text with its own mean, float32 of length 1."""
-    return shifted(meanings, decomposer, shift(sums(meanings, decomposer), decomposer))
+    return shifted(meanings, decomposer, mean_shift(sums(meanings, decomposer), decomposer))
 
 
 def adapted(decomposer: Decomposer, vectors: np.ndarray) -> Decomposer:
@@ -83,7 +83,7 @@ def adapted(decomposer: Decomposer, vectors: np.ndarray) -> Decomposer:
     if adaptable(decomposer, "meaning") is None:
         raise ConfigError(f"own mean: {decomposer.method} has no meaning part that can have it; plda has")
     meanings = decomposer.transform(vectors, "").meaning
-    offset = decomposer.weights["offset"] + shift(sums(meanings, decomposer), decomposer)
+    offset = decomposer.weights["offset"] + mean_shift(sums(meanings, decomposer), decomposer)
     return replace(decomposer, weights={**decomposer.weights, "offset": offset.astype(np.float32)})
 
 

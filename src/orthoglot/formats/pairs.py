@@ -35,7 +35,8 @@ from orthoglot.text.bitext import (
     write_bytes,
     write_lines,
 )
-from orthoglot.text.tables import JsonValue, check_few, open_table
+from orthoglot.text.json_lines import JsonValue
+from orthoglot.text.tables import check_few, open_table
 
 Languages = tuple[str | None, str | None]
 JSON_LINES, TMX, TABLE = ".jsonl", ".tmx", ".tsv"
@@ -100,16 +101,17 @@ class Pairs(NamedTuple):
             XLIFF: xliff_output.stored,
         }[self.form](self.memory)
         cells = [stored.get(unit, {}) for unit in self.units]
-        own = self._sides()
-        other = {stated for unit in cells if (stated := unit.get(LANGUAGES, own)) != own}
-        if other:
-            cells = [{} if unit.get(LANGUAGES) in other else unit for unit in cells]
-            named = " and ".join(sorted(other))
-            logger.info("%s: its %s of %s is not that of %s", self.memory, names[0], named, own)
-        if not any(names[0] in one for one in cells):
+        sides = self._sides()
+        foreign = {stated for unit in cells if (stated := unit.get(LANGUAGES, sides)) != sides}
+        if foreign:
+            cells = [{} if unit.get(LANGUAGES) in foreign else unit for unit in cells]
+            named = " and ".join(sorted(foreign))
+            logger.info("%s: its %s of %s is not that of %s", self.memory, names[0], named, sides)
+        if not any(names[0] in unit for unit in cells):
             return self
         rows = [
-            [*row, *(one.get(name, "") for name in names)] for row, one in zip(self.rows, cells, strict=True)
+            [*row, *(unit.get(name, "") for name in names)]
+            for row, unit in zip(self.rows, cells, strict=True)
         ]
         return self._replace(named=True, names=[*self.names, *names], rows=rows)
 
@@ -123,11 +125,11 @@ class Pairs(NamedTuple):
         A language that it has under several tags is called as it was asked for.
         """
         assert self.memory is not None
-        held = load(kinds, TMX[1:]).stated(self.memory) if self.form == TMX else []
+        stated = load(kinds, TMX[1:]).stated(self.memory) if self.form == TMX else []
         names = []
         for called in self._called():
-            tags = {tag for tag in held if called and tag_of(tag) == tag_of(called)}
-            tags = tags or {tag for tag in held if called and of_locale(tag) == of_locale(called)}
+            tags = {tag for tag in stated if called and tag_of(tag) == tag_of(called)}
+            tags = tags or {tag for tag in stated if called and of_locale(tag) == of_locale(called)}
             names.append(tags.pop() if len(tags) == 1 else called or "")
         return " ".join(names)
 

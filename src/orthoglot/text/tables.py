@@ -6,20 +6,18 @@ A cell is text as it stands in the file, without a byte order mark.
 from __future__ import annotations
 
 import csv
-import json
 import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import is_known, is_locale, locales, tag_of
 from orthoglot.text.bitext import (
     LINES,
-    MARK,
     SIDES,
     BadRow,
     Item,
@@ -29,6 +27,7 @@ from orthoglot.text.bitext import (
     is_text,
     read_lines,
 )
+from orthoglot.text.json_lines import JsonObject, JsonValue, objects
 from orthoglot.text.signatures import is_object
 
 Languages = tuple[str | None, str | None]
@@ -42,32 +41,9 @@ HEAD_LINES = 100  # that show the separator
 WORDS_LETTERS = 15  # of a cell, on average, above which a table is no list of words
 # Names of columns in the files of other tools, in small letters.
 SOURCE_NAMES, TARGET_NAMES = ("source", "src"), ("target", "tgt", "trg", "mt")
-TRANSLATION = "translation"  # the key under which OPUS and Hugging Face have a pair's texts by language
 MOST_BAD = 100  # one bad row of so many is left out
 SHOWN = 3  # bad rows that an error names
 logger = logging.getLogger(__name__)
-
-
-class JsonValue(str):
-    """A cell that JSON has without quotation marks: a number, true, a list, as it is written; empty for null."""
-
-    __slots__ = ()
-
-
-def _once(values: list[tuple[str, Any]]) -> dict[str, Any]:
-    if twice := [key for key, count in Counter(key for key, _ in values).items() if count > 1]:
-        raise ValueError(f"the key {twice[0]} twice")
-    return dict(values)
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
-
-
-# Numbers stay as they are written: 1.10, and more digits than a computer's numbers have.
-JSON = json.JSONDecoder(
-    parse_float=JsonValue, parse_int=JsonValue, parse_constant=_no_number, object_pairs_hook=_once
-)
 
 
 class Table(NamedTuple):
@@ -393,21 +369,12 @@ def _after_bad(path: Path, rows: Iterator[Row]) -> tuple[list[str], Iterator[Row
     raise DataError(f"{path} is empty")
 
 
-class _Object(NamedTuple):
-    """An object of a file with one in JSON on each line: its line, that line's text, and its values by key."""
-
-    line: int
-    content: str
-    values: dict[str, str]
-    codes: list[str]  # the keys under `translation`
-
-
 def _json_table(
     path: Path, lines: Iterator[str], columns: Sequence[str | int], languages: Languages
 ) -> Table:
-    objects = _objects(lines)
-    head = list(islice(objects, LINES))
-    good = [row for row in head if isinstance(row, _Object)]
+    items = objects(lines)
+    head = list(islice(items, LINES))
+    good = [row for row in head if isinstance(row, JsonObject)]
     if not good:
         bad = [row for row in head if isinstance(row, BadRow)]
         if bad[0].content[:1] in ("[", "{") and not bad[0].content.rstrip().endswith("}"):
@@ -423,63 +390,11 @@ def _json_table(
         columns = [str(code) for code in stated]
     places = places_of(path, names, columns or SIDES)
 
-    rows = (_cells(row, names, places) if isinstance(row, _Object) else row for row in chain(head, objects))
+    rows = (_cells(row, names, places) if isinstance(row, JsonObject) else row for row in chain(head, items))
     return Table(names, places, rows, stated)
 
 
-def _objects(lines: Iterator[str]) -> Iterator[_Object | BadRow]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        fault = fault_of(line)
-        value: Any = None
-        try:
-            value = JSON.decode(line)
-        # Of too many digits, or too many brackets.
-        except (ValueError, RecursionError) as error:
-            fault = fault or f"is no JSON ({error})"
-        if not fault and not isinstance(value, dict):
-            fault = "is no object in JSON"
-        if fault:
-            yield BadRow(number, fault, line)
-            continue
-        texts = value.get(TRANSLATION)
-        codes = [*texts] if isinstance(texts, dict) else []
-        if codes:
-            del value[TRANSLATION]
-            if twice := value.keys() & texts.keys():
-                yield BadRow(number, f"has the key {min(twice)} twice", line)
-                continue
-            value |= texts
-        try:
-            values = {key: _cell_of(cell) for key, cell in value.items()}
-        except RecursionError:
-            yield BadRow(number, "has too many brackets", line)
-            continue
-        if fault := fault_of("".join(chain(values, values.values()))):
-            yield BadRow(number, fault, line)
-        else:
-            yield _Object(number, line, values, codes)
-
-
-def _cell_of(value: Any) -> str:
-    if isinstance(value, str) and not isinstance(value, JsonValue):
-        return value.removeprefix(MARK)
-    return JsonValue("" if value is None else _written(value))
-
-
-def _written(value: Any) -> str:
-    """A value of JSON as it is written there."""
-    if isinstance(value, JsonValue):
-        return value
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{_written(key)}: {_written(cell)}' for key, cell in value.items())}}}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_written, value))}]"
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _cells(record: _Object, names: Sequence[str], places: Sequence[int]) -> Row:
+def _cells(record: JsonObject, names: Sequence[str], places: Sequence[int]) -> Row:
     """The values of an object in the order of names; a bad row if it has other keys, or a side is no text."""
     if other := [name for name in record.values if name not in names]:
         return BadRow(record.line, f"has the key {other[0]}, not only {', '.join(names)}", record.content)

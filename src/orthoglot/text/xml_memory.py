@@ -102,18 +102,21 @@ def _text(element: Element, codes: bool) -> str:
     parts = [element.text or ""]
     for one in element:
         name = local(one)
-        if one.get("mtype") == DELETED:
-            parts.append("")
-        elif name in SPANS:
-            parts.append(_text(one, codes))
-        elif name == "cp":
-            parts.append(" " if _control(one) in BLANK else "")
-        elif name and _is_break(one):
-            parts.append("\n")
-        elif name:
-            parts.append(_placeholder(one) or (f"<{name}/>" if codes else ""))
+        if name and one.get("mtype") != DELETED:
+            parts.append(_inner(one, name, codes))
         parts.append(one.tail or "")
     return "".join(parts)
+
+
+def _inner(element: Element, name: str, codes: bool) -> str:
+    """What an element within a segment stands for."""
+    if name in SPANS:
+        return _text(element, codes)
+    if name == "cp":
+        return " " if _control(element) in BLANK else ""
+    if _is_break(element):
+        return "\n"
+    return _placeholder(element) or (f"<{name}/>" if codes else "")
 
 
 def _control(element: Element) -> int:

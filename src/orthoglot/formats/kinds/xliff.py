@@ -46,16 +46,13 @@ def units(source: Source, first: str, second: str) -> Iterator[Unit]:
         DataError: the file cannot be read, or no unit is in both languages.
     """
     path = Path(source.paths[0])
-    other = ""
-    if any(
-        "" in _languages(unit, around) for unit, around in elements(path, "xliff", {"trans-unit", "segment"})
-    ):
-        other = _other_language(path, (first, second))
-    varieties = Varieties((first, second), lambda: [*stated(path), other])
+    every = _tags(path)
+    implied = _implied_language([tag for tag in every if tag], (first, second)) if "" in every else ""
+    varieties = Varieties((first, second), lambda: [*every, implied])
     paired = False
     held: set[str] = set()
     for number, (unit, around) in enumerate(elements(path, "xliff", {"trans-unit", "segment"})):
-        tags = [tag or other for tag in _languages(unit, around)]
+        tags = [tag or implied for tag in _languages(unit, around)]
         chosen = varieties.sides(tags)
         if chosen is None:
             held.add("-".join(name or "(not stated)" for name in tags))
@@ -85,14 +82,18 @@ def units(source: Source, first: str, second: str) -> Iterator[Unit]:
 
 def stated(path: Path) -> list[str]:
     """The tags of a file, the source's first."""
+    return [tag for tag in _tags(path) if tag]
+
+
+def _tags(path: Path) -> list[str]:
+    """The same, with "" if a side states none."""
     units = elements(path, "xliff", {"trans-unit", "segment"})
-    return list(dict.fromkeys(tag for unit, around in units for tag in _languages(unit, around) if tag))
+    return list(dict.fromkeys(tag for unit, around in units for tag in _languages(unit, around)))
 
 
-def _other_language(path: Path, languages: tuple[str, str]) -> str:
-    """The language of all sides that state none: the other of the two, if the file states one alone; else ""."""
-    tags = stated(path)
-    matching = [bool(locales(one, tags, any_script=True)) for one in languages]
+def _implied_language(tags: Sequence[str], languages: tuple[str, str]) -> str:
+    """The language of sides that state none: the other of the two, if the file's tags are of one alone; else ""."""
+    matching = [bool(locales(language, tags, any_script=True)) for language in languages]
     if len({of_locale(tag) for tag in tags}) != 1 or all(matching) or not any(matching):
         return ""
     return languages[matching.index(False)]
