@@ -59,8 +59,8 @@ class Bridge:
         workflow._build_dag = build_dag_by_receipts
         if not workflow.is_main_process:
             return
-        if plan.unread:
-            logger.warning(plan.unread)
+        for warning in filter(None, [*plan.left_out.values(), plan.unread]):
+            logger.warning(warning)
         self._drop_conda_if_absent()
         self._require_image()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 
 from orthoglot.config import Params, Part
 from orthoglot.encoders.folder import check_revision
@@ -12,10 +13,30 @@ from orthoglot.encoders.kinds.distillation import DistillationSettings
 from orthoglot.encoders.kinds.emma_x import EmmaXSettings
 from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.encoders.training_settings import ScratchNetwork, TrainingSettings
+from orthoglot.entries import known
 from orthoglot.errors import ConfigError
 from orthoglot.formats.base import Corpus
 from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.languages import parse_pair
+from orthoglot.papers.published import PAPERS
+
+
+def absent(params: Params) -> dict[str, str]:
+    """A line about each optional encoder and test set of the selected preset whose files are not there, by name."""
+    lines: dict[str, str] = {}
+    sets = params.benchmarks_of(params.preset)
+    for name in params.selected.optional:
+        if one := sets.get(name):
+            paths, section, how = one.outside, "benchmarks", one.obtain or "put it there"
+        elif isinstance(encoder := params.encoders.get(name), FrozenSettings):
+            local = getattr(encoder, "revision", "local") == "local"
+            paths = [encoder.checkpoint] if local else []
+            section, how = "encoders", "docs/encoders.md says how to get it"
+        else:
+            continue
+        if missing := next((path for path in paths if not Path(path).exists()), ""):
+            lines[name] = f"{section}.{name} is left out: {missing} does not exist; {how}"
+    return lines
 
 
 def check_parts(params: Params, brought: Mapping[str, Sequence[str]]) -> None:
@@ -50,12 +71,18 @@ def check_opus(corpora: Mapping[str, Corpus]) -> None:
         archives(corpora)
 
 
-def check_benchmarks(params: Params, part: Part, pairs: Sequence[str]) -> None:
-    """Refuse a benchmark in a language that no pair of its part has, where a method needs weights for it."""
+def check_benchmarks(params: Params, codes: Mapping[str, Collection[str]], pairs: Sequence[str]) -> None:
+    """Refuse a benchmark in a language that no pair of its part has, where a method needs weights for it.
+
+    Args:
+        params: all settings.
+        codes: the languages of each benchmark of the part.
+        pairs: names of its language pairs.
+    """
     covered = {code for pair in pairs for code in parse_pair(pair)}
-    for name in part.benchmarks:
+    for name, languages in codes.items():
         # Architectures take a while to import.
-        if (missing := sorted(params.benchmarks[name].codes - covered)) and (methods := _by_language(params)):
+        if (missing := sorted(set(languages) - covered)) and (methods := _by_language(params)):
             raise ConfigError(
                 f"benchmarks.{name}: no corpus of presets.{params.preset} has a sentence pair in "
                 f"{', '.join(missing)}, and {', '.join(methods)} need one; leave out the benchmark, its language, "
@@ -74,21 +101,33 @@ class EncoderChecks:
     Args:
         params: all settings.
         part: the corpora and benchmarks of these encoders.
+        codes: the languages of each benchmark of the part.
         pairs: names of the language pairs of this part.
         text: languages of its text without translations.
     """
 
-    def __init__(self, params: Params, part: Part, pairs: Sequence[str], text: Collection[str]) -> None:
+    def __init__(
+        self,
+        params: Params,
+        part: Part,
+        codes: Mapping[str, Collection[str]],
+        pairs: Sequence[str],
+        text: Collection[str],
+    ) -> None:
         self.params = params
         self.part = part
+        self.codes = codes
         self.pairs = pairs
         self.text = set(text)
         self.languages = {code for pair in pairs for code in parse_pair(pair)}
 
     def encoder(self, name: str, settings: EncoderSettings) -> None:
         """Refuse a movable revision, a missing language, an origin of another part, and what `text_of` refuses."""
-        chosen = [self.params.benchmarks[benchmark] for benchmark in self.part.benchmarks]
-        self._covers(name, settings, self.languages.union(*(one.codes for one in chosen)))
+        rows = sorted({row for paper in PAPERS.values() for row in paper.encoders})
+        for row in settings.stands_for:
+            known(row, rows, f"encoders.{name}.stands_for")
+        if not self.params.selected.unseen_languages:
+            self._covers(name, settings, self.languages.union(*self.codes.values()))
         for role, origin in settings.origins.items():
             if origin in self.params.selected.encoders and origin not in self.part.encoders:
                 raise ConfigError(f"encoders.{name}: needs {origin}; name both in one part of the preset")
@@ -164,8 +203,4 @@ class EncoderChecks:
             f"corpora.{name}"
             for name, corpus in corpora.items()
             if language in {*corpus.texts(""), *chain(*map(parse_pair, corpus.pair_sources("")))}
-        ] + [
-            f"benchmarks.{name}"
-            for name in self.part.benchmarks
-            if language in self.params.benchmarks[name].codes
-        ]
+        ] + [f"benchmarks.{name}" for name, codes in self.codes.items() if language in codes]

@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from checks import EncoderChecks, check_benchmarks, check_opus, check_parts
+from checks import EncoderChecks, absent, check_benchmarks, check_opus, check_parts
 from digests import SOURCE, code, digest, files_digest, texts
 from orthoglot import __version__, config, receipts
+from orthoglot.benchmarks.base import Benchmark
 from orthoglot.encoders.kinds import SAVED_AS, EncoderSettings, kind
 from orthoglot.encoders.segmentation import open_segmenter
 from orthoglot.encoders.settings import FrozenSettings
@@ -113,8 +114,10 @@ class Plan:
     """Every job of the selected preset and loss, by output folder."""
 
     def __init__(self, params: config.Params) -> None:
-        self.params = params
-        self.preset = params.selected
+        # What the preset could do without, and why it has to.
+        self.left_out = absent(params)
+        self.params = params.without(self.left_out)
+        self.preset = self.params.selected
         self.name = params.preset
         self.jobs: dict[str, Job] = {}
         self._corpora()
@@ -355,7 +358,8 @@ class Plan:
             if corpus.verb
         }
         self._worlds = [made[name] for name, corpus in corpora.items() if corpus.kind == "mini"]
-        self.benchmarks = {name: self._benchmark(name) for name in self.preset.benchmarks}
+        sets = self.params.benchmarks_of(self.name)
+        self.benchmarks = {name: self._benchmark(name, one) for name, one in sets.items()}
         # Where the text of each pair, and of each language without translations, is: a job's folder, and files.
         pairs: dict[str, list[tuple[str, dict[str, Any]]]] = {}
         languages: dict[str, list[tuple[str, dict[str, Any]]]] = {}
@@ -414,13 +418,12 @@ class Plan:
 
         bitext, text = brought(self.bitext), brought(self.text)
         pairs = [Path(folder).name for folder in bitext]
-        check_benchmarks(self.params, part, pairs)
-        return Seen(
-            bitext,
-            text,
-            {name: folder for name, folder in self.benchmarks.items() if name in part.benchmarks},
-            EncoderChecks(self.params, part, pairs, [Path(folder).name for folder in text]),
-        )
+        folders = {name: folder for name, folder in self.benchmarks.items() if name in part.benchmarks}
+        sets = self.params.benchmarks_of(self.name)
+        codes = {name: sets[name].codes for name in folders}
+        check_benchmarks(self.params, codes, pairs)
+        texts = [Path(folder).name for folder in text]
+        return Seen(bitext, text, folders, EncoderChecks(self.params, part, codes, pairs, texts))
 
     def _cleaned(
         self,
@@ -459,8 +462,7 @@ class Plan:
         settings = {"addresses": self.addresses[entry]}
         return self._add("download", f"data/{self.name}/files/{entry}", settings, inputs={})
 
-    def _benchmark(self, name: str) -> str:
-        settings = self.params.benchmarks[name]
+    def _benchmark(self, name: str, settings: Benchmark) -> str:
         inputs = {"roots": [self._world(f"benchmarks.{name}")] if settings.invented else []}
         if fetched := self._download(f"benchmarks.{name}"):
             inputs["files"] = [fetched]
@@ -516,7 +518,7 @@ class Plan:
             room = output.partition("/")[0]
             home = f"{room}/{self.name}/tokens"
             inputs["tokens"] = [self._tokens(settings, seen, inputs.get("start", []), home)]
-        settled = {"name": name, "encoder": settings.model_dump()}
+        settled = {"name": name, "encoder": settings.model_dump(exclude={"stands_for"})}
         kinds = self._kinds(settings)
         return self._add("pretrain", output, settled, selects=kinds, inputs=inputs, files=files)
 
@@ -569,7 +571,12 @@ class Plan:
                 evaluations.append(
                     self._evaluate(
                         f"evaluations/{self.name}/{encoder}/{method}",
-                        {"encoder": encoder, "method": method, "evaluation": settings},
+                        {
+                            "encoder": encoder,
+                            "stands_for": self.params.encoders[encoder].stands_for,
+                            "method": method,
+                            "evaluation": settings,
+                        },
                         self.params.methods[method].architecture,
                         {**embedded, "decomposers": folders},
                     )
@@ -668,7 +675,7 @@ class Plan:
                 evaluations.append(
                     self._evaluate(
                         f"{home}/evaluation",
-                        {"encoder": variant, "method": "original", "evaluation": measured},
+                        {"encoder": variant, "stands_for": [], "method": "original", "evaluation": measured},
                         "original",
                         {**embedded, "decomposers": []},
                     )
@@ -695,7 +702,7 @@ class Plan:
         """What the selected corpora, benchmarks and checkpoints may be used for, by name."""
         chosen = {
             **self.corpora,
-            **{name: self.params.benchmarks[name] for name in self.preset.benchmarks},
+            **{name: self.params.benchmarks[name] for name in self.benchmarks},
             **{name: self.params.encoders[name] for name in self.preset.encoders},
         }
         return {name: found for name, entry in chosen.items() if (found := getattr(entry, "licence", ""))}

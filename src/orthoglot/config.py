@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -71,7 +71,8 @@ class Preset(Settings):
     corpora: Annotated[list[Name], Field(min_length=1)]
     """Where its text comes from."""
     languages: list[Language] = []
-    """Languages of its corpora that are used, the pivots among them; all if none is named."""
+    """Languages of its corpora and test sets that are used, the pivots among them; all if none is named. Test sets and
+    pairs in other languages are left out, so that a slice of a preset is this one setting."""
     max_pairs: Whole = 0
     """Sentence pairs that are used of each language pair of each corpus at most; 0 for all. A lower limit of the corpus
     holds."""
@@ -79,6 +80,10 @@ class Preset(Settings):
     """Test sets; their sentences are removed from the training text."""
     encoders: Annotated[list[Name], Field(min_length=1)]
     """Encoders to train or load, and to decompose."""
+    unseen_languages: bool = False
+    """Whether text and test sets may be in languages that an encoder does not cover: papers measure such languages."""
+    optional: list[Name] = []
+    """Encoders and test sets that a user gets by hand: a warning leaves them out while their files are absent."""
     parts: list[Part] = []
     """Which encoders see which corpora and benchmarks; without parts, every encoder sees all."""
     baselines: list[Name] = ["original", "centering"]
@@ -118,6 +123,16 @@ class Preset(Settings):
             if (count := sum(name in part.encoders for part in self.parts)) != 1:
                 raise ValueError(f"parts: the encoder {name} is in {count} parts; name it in one")
         return self
+
+    def without(self, names: Collection[str]) -> Self:
+        """The preset without some encoders and test sets."""
+
+        def kept(one: Preset | Part) -> dict[str, list[str]]:
+            fields = ("encoders", "benchmarks")
+            return {field: [name for name in getattr(one, field) if name not in names] for field in fields}
+
+        parts = [part.model_copy(update=kept(part)) for part in self.parts]
+        return self.model_copy(update={**kept(self), "parts": [part for part in parts if part.encoders]})
 
     def takes(self, *languages: str) -> bool:
         """Whether text in these languages is taken."""
@@ -177,6 +192,8 @@ class Params(Settings):
             for kind in ("corpora", "benchmarks", "encoders", "methods"):
                 for chosen in getattr(preset, kind):
                     known(chosen, getattr(self, kind), f"{where}.{kind}")
+            for chosen in preset.optional:
+                known(chosen, [*self.encoders, *self.benchmarks], f"{where}.optional")
             for chosen in preset.encoders:
                 if isinstance(refused := self.encoders[chosen], RefusedSettings):
                     refuse(refused, chosen)
@@ -277,6 +294,12 @@ class Params(Settings):
         """The preset to run."""
         return self.presets[self.preset]
 
+    def without(self, names: Collection[str]) -> Self:
+        """The same, the selected preset without some encoders and test sets."""
+        return self.model_copy(
+            update={"presets": {**self.presets, self.preset: self.selected.without(names)}}
+        )
+
     def corpora_of(self, name: str) -> dict[str, CorpusSettings]:
         """The corpora of a preset; of OPUS, with the pairs that its `languages` and their `unless_in` leave.
 
@@ -301,15 +324,19 @@ class Params(Settings):
                 found[entry] = corpus
         return found
 
+    def benchmarks_of(self, name: str) -> dict[str, BenchmarkSettings]:
+        """The test sets of a preset, in its `languages`; one of which nothing is left is left out."""
+        preset = self.presets[name]
+        sets = {entry: self.benchmarks[entry].within(preset.takes) for entry in preset.benchmarks}
+        return {entry: one for entry, one in sets.items() if one is not None}
+
     def addresses_of(self, name: str) -> dict[str, list[str]]:
         """The addresses of what a preset fetches beside OPUS, by entry, such as corpora.tico19.
 
         Raises:
             ConfigError: one is not the address of a file, or a folder of message catalogues lacks a language.
         """
-        preset = self.presets[name]
-        benchmarks = {entry: self.benchmarks[entry] for entry in preset.benchmarks}
-        return _addresses(benchmarks, self.corpora_of(name), preset.takes)
+        return _addresses(self.benchmarks_of(name), self.corpora_of(name), self.presets[name].takes)
 
     def every_address(self) -> dict[str, list[str]]:
         """The same of all entries of the catalogue."""

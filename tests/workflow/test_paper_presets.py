@@ -314,3 +314,44 @@ def test_the_test_sets_of_ems_are_a_setting_away(values: dict[str, Any]) -> None
     }
     wanted = {DATA_SETS[name].stand_in or DATA_SETS[name].source for name in printed} - {"flores-200-whole"}
     assert wanted == {plan.params.benchmarks[name].source for name in plan.preset.benchmarks}
+
+
+@pytest.mark.parametrize("preset", [*PRESETS, "xrete"])
+def test_a_slice_of_languages_is_one_setting(values: dict[str, Any], preset: str) -> None:
+    """Its text and its test sets are in these languages."""
+    languages = {"en", "de", "zh"}
+    plan = planned(values, preset, languages=sorted(languages))
+    assert {code for folder in plan.bitext for code in parse_pair(Path(folder).name)} <= languages
+    sets = plan.params.benchmarks_of(preset)
+    assert set(plan.benchmarks) == set(sets)
+    assert all(one.codes <= languages for one in sets.values())
+    assert bool(sets) == (preset != "emma-x")
+
+
+def test_what_a_user_gets_by_hand_is_left_out_while_it_is_absent(values: dict[str, Any], tmp_path: Path) -> None:
+    plan = planned(values, "ems-62")
+    assert set(plan.left_out) == set(plan.params.presets["ems-62"].optional)
+    assert not {"mldoc", "laser2"} & {*plan.benchmarks, *plan.encoders}
+    assert plan.left_out["mldoc"].startswith("benchmarks.mldoc is left out: texts/mldoc/")
+    assert "ask NIST" in plan.left_out["mldoc"]
+    assert plan.left_out["laser2"] == (
+        "encoders.laser2 is left out: weights/laser2 does not exist; docs/encoders.md says how to get it"
+    )
+    for path in config.check(values).benchmarks["mldoc"].outside:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    (tmp_path / "weights/laser2").mkdir(parents=True)
+    plan = planned(values, "ems-62")
+    assert {"mldoc", "laser2"} <= {*plan.benchmarks, *plan.encoders}
+    assert not {"mldoc", "laser2"} & set(plan.left_out)
+    # What is not called optional stops the job.
+    values["presets"]["ems-62"]["optional"] = ["laser2"]
+    plan = planned(values, "ems-62")
+    with pytest.raises(ConfigError, match=r"benchmarks\.bucc-training: .* does not exist; unpack"):
+        plan.check_files(plan.job("data/ems-62/benchmarks/bucc-training"))
+
+
+def test_languages_that_an_encoder_does_not_cover_are_a_setting(values: dict[str, Any]) -> None:
+    planned(values, "oracle")
+    with pytest.raises(ConfigError, match=r"encoders\.laser2: does not cover gn"):
+        planned(values, "oracle", unseen_languages=False)

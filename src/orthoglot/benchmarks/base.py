@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -15,6 +15,7 @@ from orthoglot.settings import Language, Settings
 from orthoglot.text.bitext import read_rows
 from orthoglot.text.patterns import MINI, filled, is_address
 
+Takes = Callable[..., bool]
 Paths = Mapping[str, Sequence[Path]]  # as `Benchmark.paths` has them
 
 # Of a collected folder, the file that names the public test set that it is taken from.
@@ -43,6 +44,14 @@ class Benchmark(Settings):
         """The languages of its sentences."""
 
     @abstractmethod
+    def within(self, takes: Takes) -> Self | None:
+        """Its part in the languages of a preset, itself if that is all of it; None where nothing is left.
+
+        Args:
+            takes: whether text in all of some languages is wanted.
+        """
+
+    @abstractmethod
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """The files of each language or language pair; `world` is the invented world's folder."""
 
@@ -61,9 +70,21 @@ class Benchmark(Settings):
         """The addresses of files that it is made from."""
         return sorted(filter(is_address, self._named))
 
+    def _narrowed(self, **changes: Any) -> Self | None:
+        """With fewer languages or pairs; None if one of the fields is empty."""
+        if all(getattr(self, name) == kept for name, kept in changes.items()):
+            return self
+        return self.model_copy(update=changes) if all(changes.values()) else None
+
     @property
     def _named(self) -> set[str]:
         return {path for paths in self.paths().values() for path in paths if MINI not in path}
+
+
+def taken(named: Iterable[str], takes: Callable[[str], bool]) -> Any:
+    """What is taken of a list of languages or pairs, or of a mapping from them to their names."""
+    kept = [name for name in named if takes(name)]
+    return {name: named[name] for name in kept} if isinstance(named, Mapping) else kept
 
 
 class ByLanguage(Benchmark):
@@ -80,6 +101,10 @@ class ByLanguage(Benchmark):
     def codes(self) -> set[str]:
         """See `Benchmark.codes`."""
         return {self.pivot, *self.languages}
+
+    def within(self, takes: Takes) -> Self | None:
+        """See `Benchmark.within`."""
+        return self._narrowed(languages=taken(self.languages, lambda code: takes(self.pivot, code)))
 
     def files_of(self, pattern: str, field: str, spelling: str, **names: str) -> list[str]:
         """The file of each language, by the pattern of a field."""

@@ -12,7 +12,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from orthoglot.benchmarks.base import Benchmark, PairSet, Paths, graded_pair, read_tables
+from orthoglot.benchmarks.base import Benchmark, PairSet, Paths, Takes, graded_pair, read_tables, taken
 from orthoglot.errors import DataError
 from orthoglot.settings import Settings, Whole
 from orthoglot.text.bitext import write_pairs
@@ -94,6 +94,10 @@ class GradedSettings(Benchmark):
     def codes(self) -> set[str]:
         """See `Benchmark.codes`."""
         return {code for pair in self.pairs for code in graded_pair(pair)}
+
+    def within(self, takes: Takes) -> Self | None:
+        """See `Benchmark.within`."""
+        return self._narrowed(pairs=taken(self.pairs, lambda pair: takes(*graded_pair(pair))))
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """See `Benchmark.paths`."""

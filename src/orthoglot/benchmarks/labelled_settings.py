@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from orthoglot.benchmarks.base import Benchmark
+from orthoglot.benchmarks.base import Benchmark, Takes, taken
 from orthoglot.settings import Language, Settings, Whole
 from orthoglot.text.patterns import MINI, by_name, filled
 
@@ -165,6 +165,14 @@ class ClassificationSettings(LabelledFiles, Benchmark):
     def codes(self) -> set[str]:
         """See `Benchmark.codes`."""
         return set(self.languages)
+
+    def within(self, takes: Takes) -> Self | None:
+        """See `Benchmark.within`; the language of the training, and one to test in besides."""
+        kept, together = taken(self.languages, takes), taken(self.together, takes)
+        if len(kept) < 2 or not (together if self.together else takes(self.pivot)):
+            return None
+        pivot = self.pivot if self.pivot in kept else together[0]
+        return self._narrowed(languages=kept, pivot=pivot, **({"together": together} if together else {}))
 
     @property
     def scoring(self) -> Scoring:

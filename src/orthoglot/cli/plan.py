@@ -1,8 +1,10 @@
-"""`orthoglot plan`: what the text of a preset takes, before it is fetched."""
+"""`orthoglot plan`: what a preset takes and which printed numbers it measures, before anything is fetched."""
 
 from __future__ import annotations
 
 import json
+import math
+from collections import Counter
 from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +14,13 @@ import typer
 from orthoglot.cli import options
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from orthoglot.config import Params
     from orthoglot.fetching.forecast import Estimate, Total
+    from orthoglot.papers.published import Paper
+    from orthoglot.papers.reachable import Count
+    from orthoglot.training.gpu_hours import Work
 
 
 def plan(
@@ -21,29 +29,38 @@ def plan(
     megabits: Annotated[float, typer.Option(min=0.001, help="of the connection, per second")] = 100.0,
     params: options.Params = None,
 ) -> None:
-    """Say what the text and the test sets of a preset take, without a network.
+    """Say what a preset takes, and how many of the papers' printed numbers it measures, without a network.
+
+    Bytes and hours of text and test sets; hours of trainings on GPUs, from the rates of one H100; licences.
 
     Example: orthoglot plan --preset ems-62
     """
     from orthoglot import config
     from orthoglot.fetching import lock
     from orthoglot.fetching.forecast import estimates, fetched, total
+    from orthoglot.papers.published import DECOMPOSER_PAPERS, SUITES, load_paper
 
     settings = config.load(config.file_of(params), {"preset": preset} if preset else None)
     name, chosen, corpora = settings.preset, settings.selected, settings.corpora_of(settings.preset)
     addresses = settings.addresses_of(name)
     licences = {f"corpora.{entry}": str(getattr(one, "licence", "")) for entry, one in corpora.items()}
-    licences |= {f"benchmarks.{entry}": settings.benchmarks[entry].licence for entry in chosen.benchmarks}
+    licences |= {f"benchmarks.{entry}": one.licence for entry, one in settings.benchmarks_of(name).items()}
     others = {entry: one for entry, one in corpora.items() if f"corpora.{entry}" not in addresses}
     rows = [row for row in estimates(others, chosen.max_pairs) if chosen.takes(*row.pair.split("-"))]
     rows += fetched(addresses, licences, lock.read(lock.LOCK))
     whole = total(rows)
+    trainings = list(_trainings(settings, rows))
+    papers = {paper.name: counts(paper, settings) for paper in map(load_paper, (*DECOMPOSER_PAPERS, *SUITES))}
     fetching = None if whole.download is None else whole.download * 8 / (megabits * 1e6) / 3600
     if as_json:
-        totals = {**asdict(whole), "download_hours": fetching}
-        typer.echo(
-            json.dumps({"preset": name, "rows": [asdict(row) for row in rows], "total": totals}, indent=1)
-        )
+        content = {
+            "preset": name,
+            "rows": [asdict(row) for row in rows],
+            "total": {**asdict(whole), "download_hours": fetching},
+            "trainings": [one._asdict() for one in trainings],
+            "papers": {paper: list(map(_table, tables)) for paper, tables in papers.items()},
+        }
+        typer.echo(json.dumps(content, indent=1))
         return
     lines = [("corpus", "pair", "sentence pairs", "download", "disk", "hours", "licence")]
     for entry, group in groupby(rows, lambda row: row.corpus):
@@ -68,8 +85,71 @@ def plan(
             typer.echo(
                 f"{row.corpus} leaves out of {row.pair}: {_sizes(row.left_out)}; `spellings` can name them."
             )
+    typer.echo("\nOn GPUs, at the rates of an H100 (docs/benchmarks/gpu.md), each at most:")
+    work = [(one.name, one.amount, str(one.gpus), _hours(one.hours)) for one in trainings]
+    options.print_table([("what", "amount", "GPUs", "hours"), *work], right=range(2, 4))
+    paper = max(papers, key=lambda paper: sum(one.measured for one in papers[paper]))
+    if any(one.measured for one in papers[paper]):
+        typer.echo(f"\n{paper}: {_counted(papers[paper])}")
     for entry in (entry for entry in chosen.corpora if entry not in corpora):
         typer.echo(f"{entry} brings nothing: other corpora have its language pairs, or `languages` has none.")
+
+
+def counts(paper: Paper, settings: Params) -> list[Count]:
+    """The printed numbers of each table of a paper that the selected preset measures, test sets by hand included."""
+    from orthoglot.languages import parse_pair
+    from orthoglot.papers.reachable import Planned, reachable
+
+    preset, sets = settings.selected, settings.benchmarks_of(settings.preset)
+    pairs = {
+        entry: [pair for pair in corpus.pair_sources("") if preset.takes(*parse_pair(pair))]
+        for entry, corpus in settings.corpora_of(settings.preset).items()
+    }
+    encoders = {}
+    for name in preset.encoders:
+        part = preset.part(name)
+        seen = {entry: one for entry, one in sets.items() if entry in part.benchmarks}
+        held_out = sorted({pair for entry in part.corpora for pair in pairs.get(entry, ())})
+        encoders[name] = Planned(settings.encoders[name], seen, held_out)
+    methods = {name: settings.methods[name] for name in settings.losses}
+    return reachable(paper, encoders, methods, preset.evaluation.tasks)
+
+
+def _table(count: Count) -> dict[str, object]:
+    missing = [
+        {"encoder": encoder, "reason": reason, "numbers": numbers}
+        for (encoder, reason), numbers in count.missing.items()
+    ]
+    return {**count._asdict(), "missing": missing}
+
+
+def _counted(tables: Sequence[Count]) -> str:
+    """How many numbers of a paper are measured, and why not the others."""
+    from orthoglot.papers.reachable import WHY
+
+    measured, printed = (sum(getattr(one, name) for one in tables) for name in ("measured", "printed"))
+    reasons: Counter[str] = Counter()
+    for one in tables:
+        for (_, reason), count in one.missing.items():
+            reasons[reason] += count
+    missing = "".join(f"\n  not {count}: {WHY[reason]}" for reason, count in reasons.most_common())
+    return f"measures {measured:,} of the {printed:,} printed numbers{missing}"
+
+
+def _trainings(settings: Params, rows: Sequence[Estimate]) -> Iterator[Work]:
+    from orthoglot.training.gpu_hours import work
+
+    preset = settings.selected
+    most = min(preset.splits.max_train or math.inf, preset.embedding.train_pairs)
+    known = [row.pairs for row in rows if row.pairs]
+    return work(
+        {name: settings.encoders[name] for name in preset.encoders},
+        {name: settings.methods[name] for name in settings.losses},
+        preset.decomposition,
+        seeds=len(preset.seeds),
+        sentences=2 * sum(int(min(pairs, most)) for pairs in known),
+        pairs=sum(int(min(pairs, most)) for pairs in known),
+    )
 
 
 def _amounts(row: Estimate | Total) -> tuple[str, str, str, str]:

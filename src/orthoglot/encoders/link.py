@@ -69,4 +69,4 @@ def encoder_from_package(settings: UseSettings, name: str, output: Path) -> None
 
 
 def _described(settings: FrozenSettings, name: str) -> dict[str, Any]:
-    return {**settings.model_dump(exclude={"licence", "package"}), "name": name}
+    return {**settings.model_dump(exclude={"licence", "package", "stands_for"}), "name": name}

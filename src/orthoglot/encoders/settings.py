@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from orthoglot.settings import Count, Language, Settings
+from orthoglot.settings import Count, Language, Name, Settings
 
 if TYPE_CHECKING:
     from orthoglot.encoders.base import Encoder
@@ -51,6 +51,9 @@ class EncoderEntry(Settings):
 
     serves_as: ClassVar[frozenset[str]] = frozenset({"teacher"})
     kind: str
+    stands_for: list[Name] = []
+    """Encoders of the papers' tables in whose rows its numbers stand, beside those of the same checkpoint; of one that
+    is trained here, the encoder whose recipe it follows."""
 
     @property
     def origins(self) -> dict[str, str]:

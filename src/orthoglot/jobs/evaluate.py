@@ -19,6 +19,7 @@ def run(job: Job) -> None:
             job.folders("benchmarks"),
             job.seeds("decomposers"),
             encoder=job.settings["encoder"],
+            stands_for=job.settings["stands_for"],
             identity=identity(job.folder("encoder")),
             method=job.settings["method"],
             output=output,

@@ -27,6 +27,7 @@ FINE_TUNED = "fine-tuned"
 NO_ENCODER = "no encoder"
 NO_VARIANT = "no variant"
 NO_METHOD = "no method"
+NO_TASK = "no task"
 NO_DATA = "no data"
 NO_LANGUAGE = "no language"
 NO_RECORD = "no record"
@@ -36,6 +37,7 @@ REASONS = {
     NO_ENCODER: "its checkpoint is not in this run",
     NO_VARIANT: "the settings have no such variant",
     NO_METHOD: "the method was not run on this encoder",
+    NO_TASK: "the run has no data of this task",
     NO_DATA: "the data set is not in this run, or held back by its owner",
     NO_LANGUAGE: "the data set is here, but not this language or track",
     NO_RECORD: "the run has this data set, but not this view or metric of it",
@@ -256,7 +258,9 @@ def _grid(paper: Paper) -> Iterator[Printed]:
 
 
 def _cell(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
-    reason = NO_RUN if printed.unmeasured else NO_TUNING if printed.method == FINE_TUNED else ""
+    # An encoder that no run has may have one in this run that stands for it.
+    unmeasured = printed.data.unmeasured if encoder else printed.unmeasured
+    reason = NO_RUN if unmeasured else NO_TUNING if printed.method == FINE_TUNED else ""
     if not reason and not (encoder and method):
         reason = NO_METHOD if encoder else NO_VARIANT if run.paper.variants else NO_ENCODER
     cell = Cell(printed, encoder, method, reason) if reason else find(printed, encoder, method, run)
@@ -285,7 +289,7 @@ def find(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
     cell = Cell(printed, encoder, method)
     datasets = _datasets(printed, run)
     if not datasets:
-        return replace(cell, reason=NO_DATA)
+        return replace(cell, reason=NO_DATA if run.measured.datasets(printed.task) else NO_TASK)
     parts = _parts(printed, datasets, run)
     if not parts:
         return replace(cell, reason=NO_LANGUAGE)

@@ -1,7 +1,8 @@
 """What a run has for a paper: which of its encoders, variants and methods count as the paper's, and their numbers.
 
-Nothing is recognised by the name of an entry in a catalogue. An encoder is recognised by its checkpoint, a method by
-how it was trained, a benchmark by its source, all as the records state them; a variant by its settings.
+Nothing is recognised by the name of an entry in a catalogue. An encoder is recognised by its checkpoint, or by what its
+entry says that it stands for, a method by how it was trained, a benchmark by its source, all as the records state them;
+a variant by its settings.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -88,13 +89,20 @@ class Run:
 
     @cache  # noqa: B019 - a run lives as long as the program
     def encoders_of(self, name: str) -> list[str]:
-        """Encoders of the run that count as one of the paper's: variants by what they change, others by checkpoint."""
+        """Encoders of the run that count as one of the paper's.
+
+        Variants do by what they change, others by their checkpoint or by what their entry says that they stand for.
+        """
         if self.paper.variants:
             variant = self.paper.variants.get(name)
             changes = variant and variant.changes
             return [here for here in self.measured.encoders if self.variants.get(here) == changes]
-        checkpoints = self.paper.encoders[name]
-        return [here for one in checkpoints for here in self.measured.names("encoder", checkpoint=one)]
+        same = [self.measured.names("encoder", checkpoint=one) for one in self.paper.encoders[name]]
+        same += [[here] for here in self.measured.encoders if name in self._stands_for(here)]
+        return list(dict.fromkeys(chain.from_iterable(same)))
+
+    def _stands_for(self, encoder: str) -> list[str]:
+        return self.measured.stated("stands_for", encoder=encoder).split()
 
     @cache  # noqa: B019
     def methods_of(self, encoder: str, name: str) -> dict[int, str]:

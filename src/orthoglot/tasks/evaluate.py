@@ -59,6 +59,7 @@ def evaluate(
     identity: str,
     method: str,
     output: Path,
+    stands_for: Sequence[str] = (),
     device: str = "cpu",
 ) -> None:
     """Evaluate one method on one encoder's vectors.
@@ -75,6 +76,7 @@ def evaluate(
         method: name for the records.
         output: gets records.jsonl, scores.npz (see `write_scores`), map.npz and pair-map.npz (2-D points of samples),
             examples.json (see `Shown`) and, for the task geometry, text-maps.npz.
+        stands_for: encoders of the papers' tables in whose rows the numbers stand; records state them.
         device: of searches for neighbours; changes no result.
     Raises:
         DataError: vectors of another encoder, a subset in which no vector is usable, a pair without unseen sentences.
@@ -91,6 +93,8 @@ def evaluate(
             stated["source"] = sources[key.dataset]
     names = {"encoder": encoder, "method": method}
     made = {"identity": store.meta["identity"], **_described(store, models), "orthoglot": __version__}
+    if stands_for:
+        made["stands_for"] = " ".join(stands_for)
     measured = measures(settings.tasks)
     records = summarise(
         found.scored, found.facts, settings, **names, made=made, measures=measured, blocks=found.blocks

@@ -6,7 +6,7 @@ The tasks `classification` and `classification-logistic` differ in the classifie
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -115,9 +115,8 @@ class Transfer:
 
     @property
     def source(self) -> str:
-        """The languages of the training, "all" for all of the set."""
-        languages = {language for language, _ in self.texts.items}
-        return ALL if len(self.taught) > 1 and languages == set(self.taught) else "+".join(self.taught)
+        """See `name_of_taught`."""
+        return name_of_taught(self.taught, {language for language, _ in self.texts.items})
 
     def sides(self) -> dict[str, tuple[Sequence[str], str]]:
         """Texts to train on, to validate on, and to test on: by part, language and place in an item."""
@@ -193,6 +192,11 @@ class Transfer:
         return {
             part: {code: self.texts.items[code, part] for code in codes} for part, codes in languages.items()
         }
+
+
+def name_of_taught(taught: Sequence[str], languages: Collection[str]) -> str:
+    """What subsets call the languages of a training: "en", "en+es", or "all" for all languages of the set."""
+    return ALL if len(taught) > 1 and set(languages) == set(taught) else "+".join(taught)
 
 
 def _side(part: str, language: str, column: int) -> str:

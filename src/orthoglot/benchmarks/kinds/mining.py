@@ -13,7 +13,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from orthoglot.benchmarks.base import Benchmark, Paths
+from orthoglot.benchmarks.base import Benchmark, Paths, Takes, taken
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
 from orthoglot.text.bitext import read_rows, write_pairs
@@ -59,6 +59,10 @@ class MiningSettings(Benchmark):
     def codes(self) -> set[str]:
         """See `Benchmark.codes`."""
         return {code for pair in self.pairs for code in parse_pair(pair)}
+
+    def within(self, takes: Takes) -> Self | None:
+        """See `Benchmark.within`."""
+        return self._narrowed(pairs=taken(self.pairs, lambda pair: takes(*parse_pair(pair))))
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """Source, target and gold of each pair, then the same of the set for thresholds; see `Benchmark.paths`."""

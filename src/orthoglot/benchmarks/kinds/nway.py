@@ -13,7 +13,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from orthoglot.benchmarks.base import Benchmark, Paths
+from orthoglot.benchmarks.base import Benchmark, Paths, Takes, taken
 from orthoglot.errors import DataError
 from orthoglot.settings import Language
 from orthoglot.text.bitext import MERGED, read_lines, read_rows, write_pairs
@@ -62,6 +62,11 @@ class NwaySettings(Benchmark):
     def codes(self) -> set[str]:
         """See `Benchmark.codes`."""
         return set(self.languages)
+
+    def within(self, takes: Takes) -> Self | None:
+        """See `Benchmark.within`; two languages at least."""
+        kept = taken(self.languages, takes)
+        return self._narrowed(languages=kept) if len(kept) > 1 else None
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """See `Benchmark.paths`."""

@@ -15,7 +15,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from orthoglot.benchmarks.base import Benchmark, Paths
+from orthoglot.benchmarks.base import Benchmark, Paths, Takes, taken
 from orthoglot.errors import DataError
 from orthoglot.languages import canonical
 from orthoglot.settings import Language
@@ -65,6 +65,13 @@ class PoolSettings(Benchmark):
     def codes(self) -> set[str]:
         """See `Benchmark.codes`."""
         return {*self.languages, *self.asked}
+
+    def within(self, takes: Takes) -> Self | None:
+        """See `Benchmark.within`; two languages of the pool at least."""
+        kept, asked = taken(self.languages, takes), taken(self.asked, takes)
+        if len(kept) < 2 or (self.asked and not asked):
+            return None
+        return self._narrowed(languages=kept, **({"asked": asked} if asked else {}))
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """See `Benchmark.paths`."""
