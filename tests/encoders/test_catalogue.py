@@ -20,7 +20,7 @@ SHIPPED = {
     if isinstance(entry, FrozenSettings)
 }
 # Converted on this machine from pickles.
-LOCAL = ("bge-m3", "ems-released", "sonar")
+LOCAL = ("bge-m3", "ems-released", "paraphrase-xlm-r", "sonar")
 HUB = {
     name: entry
     for name, entry in SHIPPED.items()

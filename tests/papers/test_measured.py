@@ -14,6 +14,8 @@ from orthoglot.papers.measured import (
     NO_LANGUAGE,
     NO_METHOD,
     NO_RECORD,
+    NO_RUN,
+    NO_TASK,
     WHOLE,
     Cell,
     cells,
@@ -270,7 +272,7 @@ def test_each_cell_that_cannot_be_measured_says_why() -> None:
     reasons = {tuple(getattr(cell.printed, name) for name in names): cell.reason for cell in found}
     assert reasons["9", "laser", "dream", "meaning", "all", "tatoeba-10"] == NO_ENCODER
     assert reasons["9", "labse", "meat", "meaning", "all", "tatoeba-10"] == NO_METHOD
-    assert reasons["11", "labse", "dream", "meaning", "all", "muse-8"] == NO_DATA
+    assert reasons["11", "labse", "dream", "meaning", "all", "muse-8"] == NO_TASK
     assert (
         reasons["10", "labse", "dream", "meaning", "en-it", "sts17"] == NO_LANGUAGE
     )  # stsb has it: other items
@@ -329,3 +331,22 @@ def test_damaged_records_are_refused() -> None:
         Measured([])
     with pytest.raises(DataError, match=r"labse original sentence heldout test P@1 en->ar, seed"):
         Measured([*records, records[0]])
+
+
+def test_an_encoder_stands_in_the_rows_that_it_stands_for() -> None:
+    mine = [with_facts(r, checkpoint="mine") for r in a_run(["labse"], ["original"])]
+    rows = {"table": "9", "subset": "all", "view": "sentence"}
+
+    def cell(name: str, records: Sequence[Record]) -> Cell:
+        return one_of(of_paper("oracle", records), **rows, encoder=name)
+
+    assert cell("labse", mine).reason == cell("laser", mine).reason == NO_ENCODER
+    stated = [with_facts(r, stands_for="laser infoxlm") for r in mine]
+    assert cell("labse", stated).reason == NO_ENCODER
+    for name in ("laser", "infoxlm"):
+        assert (cell(name, stated).encoder, cell(name, stated).reason) == ("labse", "")
+    # A published encoder that no run can have, but for one that stands for it.
+    about = {"table": "2", "encoder": "emma-x", "dataset": "tatoeba-112"}
+    assert one_of(of_paper("xrete", mine), **about).reason == NO_RUN
+    of_emma_x = [with_facts(r, stands_for="emma-x") for r in mine]
+    assert one_of(of_paper("xrete", of_emma_x), **about).measured is not None

@@ -16,9 +16,9 @@ from safetensors.numpy import save_file
 from orthoglot.errors import DataError
 from orthoglot.papers.claims import FAILS, HOLDS, UNDECIDED, UNTESTABLE, Outcome, evaluate_claims
 from orthoglot.papers.measured import (
-    NO_DATA,
     NO_LANGUAGE,
     NO_RUN,
+    NO_TASK,
     NO_TUNING,
     NO_VARIANT,
     WHOLE,
@@ -187,7 +187,7 @@ def test_a_whole_data_set_of_the_run_has_a_column_of_its_own(found: list[Cell]) 
 def test_what_cannot_be_measured_says_why(found: list[Cell]) -> None:
     names = "encoder", "dataset", "direction"
     reasons = {tuple(getattr(one.printed, name) for name in names): one.reason for one in found}
-    assert reasons["ems", "mldoc", "en->xx"] == NO_DATA
+    assert reasons["ems", "mldoc", "en->xx"] == NO_TASK
     assert reasons["ems", "flores-240", "both"] == NO_LANGUAGE
     assert reasons["ems", "training", ""] == NO_RUN
     assert reasons["ugt", "tatoeba-58", "both"] == NO_VARIANT
@@ -432,7 +432,7 @@ def test_a_column_is_one_language_or_says_why_it_is_not_measured(of_emma_x: Run)
     assert mean.less_base is not None
     assert mean.less_base.by_seed == dict.fromkeys((1, 2, 3), -11.0)
     reasons = {one.printed.dataset: one.reason for one in those(found, variant="full", table="6")}
-    assert (reasons.pop("bucc"), reasons.pop("tatoeba-112")) == (NO_DATA, "")
+    assert (reasons.pop("bucc"), reasons.pop("tatoeba-112")) == (NO_TASK, "")
     assert set(reasons.values()) == {NO_TUNING}
     assert one_of(found, variant="ranks-8", table="5", subset="en-te").reason == NO_VARIANT
 

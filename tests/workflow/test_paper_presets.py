@@ -328,7 +328,9 @@ def test_a_slice_of_languages_is_one_setting(values: dict[str, Any], preset: str
     assert bool(sets) == (preset != "emma-x")
 
 
-def test_what_a_user_gets_by_hand_is_left_out_while_it_is_absent(values: dict[str, Any], tmp_path: Path) -> None:
+def test_what_a_user_gets_by_hand_is_left_out_while_it_is_absent(
+    values: dict[str, Any], tmp_path: Path
+) -> None:
     plan = planned(values, "ems-62")
     assert set(plan.left_out) == set(plan.params.presets["ems-62"].optional)
     assert not {"mldoc", "laser2"} & {*plan.benchmarks, *plan.encoders}

@@ -38,8 +38,8 @@ KINDS = {
     "lareqa": {"pool"},
     "classification-logistic": {"classification"},
 }
-# Tasks on held-out sentence pairs.
-HELD_OUT = ("heldout", "translation-cosine")
+# Tasks on held-out sentence pairs, and whether they count both directions.
+HELD_OUT = {"heldout": True, "paracrawl": True, "translation-cosine": False, "mining": False}
 
 
 class Count(NamedTuple):
@@ -127,7 +127,7 @@ def _records(
     data = {name: one for name, one in planned.benchmarks.items() if one.kind in kinds}
     parts = {name: (one.source, list(subsets_of(one, task))) for name, one in data.items()}
     if task in HELD_OUT:
-        parts = {"test": ("", _directions(planned.pairs) if task == "heldout" else list(planned.pairs))}
+        parts["test"] = "", _directions(planned.pairs) if HELD_OUT[task] else list(planned.pairs)
     views: tuple[View, ...] = ("sentence",) if settings.architecture == ORIGINAL else ("meaning", "language")
     for dataset, (source, subsets) in parts.items():
         stated = facts | ({"source": source} if source else {})
