@@ -21,8 +21,7 @@ from orthoglot.errors import ConfigError, DataError
 from orthoglot.fetching import download as download_module
 from orthoglot.fetching import opus as opus_module
 from orthoglot.fetching.opus import fetch, list_entries
-from orthoglot.formats.base import Source
-from orthoglot.formats.kinds.opus import OpusSettings, read_moses_zip
+from orthoglot.formats.kinds.opus import OpusSettings, Source, read_moses_zip
 from orthoglot.formats.sources import read_source
 from orthoglot.text.archives import check_zip
 

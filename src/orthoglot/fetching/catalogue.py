@@ -160,7 +160,10 @@ def _unknown(settings: OpusSettings) -> str:
             f"{', '.join(sorted(versions))}{newer}"
         )
     if _column("SELECT corpus FROM files WHERE corpus = ? LIMIT 1", settings.corpus):
-        return f"the catalogue of OPUS has no {settings.preprocess} files of {settings.corpus}; give another `preprocess`"
+        return (
+            f"the catalogue of OPUS has no {settings.preprocess} files of {settings.corpus}; give another "
+            "`preprocess`"
+        )
     near = ", ".join(
         get_close_matches(settings.corpus, _column("SELECT DISTINCT corpus FROM files"), n=5, cutoff=0.3)
     )
