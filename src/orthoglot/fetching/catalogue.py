@@ -34,7 +34,7 @@ FILES: dict[Preprocess, str] = {
     "xml": "preprocessing = 'xml'",
     "raw": "(preprocessing = 'raw' OR preprocessing = 'xml' AND target != '')",
 }
-# Written into a finished table; a table without it is of another form, or was not finished.
+# Part of the table's name, as another version of this package may use another form; and written into a finished table.
 FORM = 2
 NLLB = "https://object.pouta.csc.fi/OPUS-NLLB/v1/moses/ay-en.txt.zip"
 # What OPUS has published since that catalogue and presets need: the index and the counts of OPUS's own repository
@@ -50,7 +50,7 @@ def table() -> Path:
     """
     installed = distribution("opustools")
     packed = Path(str(installed.locate_file("opustools/opusdata.db.gz")))
-    path = user_folder("cache") / f"opus-{installed.version}-{packed.stat().st_size}.sqlite"
+    path = user_folder("cache") / f"opus-{installed.version}-{packed.stat().st_size}-{FORM}.sqlite"
     if not _is_whole(path):
         _unpack(packed, path)
     return path
