@@ -77,8 +77,7 @@ class OpusServer(ThreadingHTTPServer):
         if kind in ("xml", "raw"):
             rows = _documents_and_alignments(rows, kind, asked)
         else:
-            asked |= {"preprocessing": kind} if kind else {}
-            rows = [row for row in rows if all(row[key] == value for key, value in asked.items())]
+            rows = [row for row in rows if _fits(row, asked) and kind in (None, row["preprocessing"])]
         if "corpora" in query:
             return {"corpora": sorted({row["corpus"] for row in rows})}
         if "languages" in query:
@@ -86,15 +85,20 @@ class OpusServer(ThreadingHTTPServer):
         return {"corpora": [row | {"url": self.address + urlsplit(row["url"]).path} for row in rows]}
 
 
+def _fits(row: dict[str, Any], asked: dict[str, str]) -> bool:
+    """Whether a row answers a question; one that names a source alone is about either side."""
+    if "source" in asked and "target" not in asked:
+        alone = {**asked, "target": asked["source"]}
+        del alone["source"]
+        return any(all(row[key] == value for key, value in one.items()) for one in (asked, alone))
+    return all(row[key] == value for key, value in asked.items())
+
+
 def _documents_and_alignments(
     rows: list[dict[str, Any]], kind: str, asked: dict[str, str]
 ) -> list[dict[str, Any]]:
     """What the API has for preprocessing xml or raw: alignments, then the documents of each of their languages."""
-    bitexts = [
-        row
-        for row in rows
-        if row["preprocessing"] == "xml" and row["target"] and all(row[key] == asked[key] for key in asked)
-    ]
+    bitexts = [row for row in rows if row["preprocessing"] == "xml" and row["target"] and _fits(row, asked)]
     codes = {row[side] for row in bitexts for side in ("source", "target")}
     release = {key: asked[key] for key in ("corpus", "version", "latest") if key in asked}
     return bitexts + [
