@@ -432,6 +432,26 @@ def test_a_file_that_is_wrong_is_refused(links: str, source: str | None, cause: 
         read_files(tmp_path, links.replace("s1;s1", "s1 s9;s1"), source)
 
 
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_damaged_bytes_give_pairs_of_the_text_or_a_clean_error(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("fuzz")
+    path, zips = files(folder, ONE)
+    damaged = data.draw(st.sampled_from([path, zips[0]]))
+    content = bytearray(ONE.encode() if data.draw(st.booleans()) else damaged.read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    damaged.write_bytes(content)
+    try:
+        read = list(read_alignments(path, zips, Form("X/xml", words=True), Threshold("certainty", 0.5)))
+    except DataError:
+        return
+    texts = {"eins", "zwei"}
+    assert all({*" ".join(pair).split()} <= texts for pair in pairs_of(read))
+
+
 def test_a_packed_alignment_that_breaks_off_is_refused(tmp_path: Path) -> None:
     path, zips = files(tmp_path, ONE)
     path.write_bytes(path.read_bytes()[:-12])
