@@ -2,7 +2,7 @@
 
 Its table of all files (SQLite, compressed) is unpacked once; of it, the kinds of files that are read are kept, with an
 index, in the user's cache folder, see `user_folder`. Nothing of opustools is imported: its own look-up writes the whole
-table, 240 MB, into the home folder, not atomically, and joins names into SQL.
+table, 132 MB, into the home folder, not atomically, and joins names into SQL.
 """
 
 from __future__ import annotations
