@@ -117,6 +117,13 @@ def test_scripts_and_spaces() -> None:
     assert unspaced == {"zh", "yue", "wuu", "lzh", "ja", "th", "km", "my", "shn", "lo", "bo", "dz", "qae"}
 
 
+def test_codes_of_opus_alone_come_last() -> None:
+    assert languages.spellings("zh")[0] == "zh"
+    assert languages.spellings("zh")[-1] == "cn"
+    assert languages.spellings("ckb") == ("ckb", "cb")
+    assert languages.iso3("ckb") == "ckb"
+
+
 def test_a_pair_is_two_canonical_codes() -> None:
     assert languages.parse_pair("en-de") == ("en", "de")
     assert languages.parse_pair("qaa-qab") == ("qaa", "qab")
@@ -255,6 +262,9 @@ NAMES = {
     "norwegian bokmål": ("nb", "", "", ""),
     "ksh-DE": ("ksh", "", "DE", ""),
     "xx": ("xx", "", "", ""),
+    "cb": ("ckb", "", "", ""),
+    "no_nb": ("nb", "", "", ""),
+    "me": ("sr", "Latn", "ME", ""),
 }
 
 

@@ -103,6 +103,12 @@ _FURTHER_SCRIPTS = {
 # Regions in whose spelling OPUS has a language as well as or instead of the plain code (pt_PT or pt_pt), in the order
 # of preference.
 _REGIONS = {"en": "GB US", "es": "ES MX", "fr": "FR CA", "nb": "NO", "nn": "NO", "pt": "PT BR", "zh": "CN TW"}
+# Codes of OPUS that are of no standard, each of one language by the name of its corpus or by the web sites that
+# CCAligned took it from; the preferred spellings of a language come before them.
+_OF_OPUS = {
+    "cb": "ckb", "cn": "zh", "cx": "ceb", "gr": "el", "jap": "ja", "me": "sr_ME", "no_nb": "nb", "ns": "nso",
+    "sz": "szl", "zz": "zza",
+}  # fmt: skip
 _PRIVATE_USE = re.compile(r"q[a-t][a-z]")
 # "en-de" is a pair of languages, where BCP 47 has it for English of Germany.
 _PAIR = re.compile(r"[a-z]{2,3}-([a-z]{2,3})")
@@ -202,7 +208,7 @@ def tag_of(name: str) -> Tag | None:
     None if it is none of these.
     """
     name = name.strip()
-    if code := _named("language", name):
+    if code := _OF_OPUS.get(name.lower()) or _named("language", name):
         return tag_of(code)
     if (brackets := _BRACKETS.fullmatch(name)) and (code := _named("language", brackets[1])):
         inside = brackets[2]
@@ -276,7 +282,11 @@ def spellings(code: str) -> tuple[str, ...]:
     regions = _REGIONS.get(spelled[0], "").split()
     return tuple(
         dict.fromkeys(
-            [*spelled, *(f"{spelled[0]}_{name}" for region in regions for name in (region, region.lower()))]
+            [
+                *spelled,
+                *(f"{spelled[0]}_{name}" for region in regions for name in (region, region.lower())),
+                *(name for name, language in _OF_OPUS.items() if language == spelled[0]),
+            ]
         )
     )
 

@@ -72,6 +72,15 @@ def test_a_limit_holds_for_all_spellings_of_a_language_together() -> None:
     assert half.download == whole.download == 1024 * sum(sizes)
 
 
+def test_of_documents_the_download_is_known_and_those_that_pairs_share_count_once() -> None:
+    first, second = estimates({"a": europarl(preprocess="xml", threshold=0.5)})
+    held = {(one.source, one.target): one.kibibytes for one in entries("Europarl", "v8", "xml")}
+    assert first.download == 1024 * (held["de", "en"] + held["en", ""] + held["de", ""])
+    assert second.download == 1024 * (held["bg", "en"] + held["bg", ""])
+    assert (first.pairs, first.disk, first.hours) == (None, None, None)
+    assert first.archives.keys() == {"de-en"}
+
+
 def test_what_the_catalogue_does_not_have_is_not_counted() -> None:
     rows = estimates(
         {

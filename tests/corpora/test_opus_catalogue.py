@@ -11,6 +11,7 @@ import subprocess
 import sys
 from contextlib import closing
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -21,7 +22,8 @@ from opustools.db_operations import DbOperations
 from orthoglot.errors import ConfigError
 from orthoglot.fetching import catalogue as opus_catalogue
 from orthoglot.fetching.catalogue import archives, entries, left_out, table
-from orthoglot.formats.kinds.opus import OpusSettings
+from orthoglot.formats.kinds.opus import OpusSettings, Preprocess
+from orthoglot.languages import of_locale, spellings
 
 
 @pytest.fixture(autouse=True)
@@ -77,6 +79,76 @@ def test_the_rows_are_those_that_opustools_finds(tmp_path: Path) -> None:
         found = {(one.url, one.kibibytes, one.pairs, one.source, one.target, one.version) for one in ours}
         names = ("url", "size", "alignment_pairs", "source", "target", "version")
         assert found == {tuple(row[name] or 0 for name in names) for row in rows}
+
+    kinds: tuple[Preprocess, ...] = ("xml", "raw")
+    for kind, source, target in product(kinds, ("en", None), ("aym", None)):
+        asked = {"corpus": "GlobalVoices", "version": "v2018q4", "preprocessing": kind}
+        asked |= {"source": source or target, "target": target if source else None}
+        rows = theirs.get_corpora({name: value for name, value in asked.items() if value})
+        ours = entries("GlobalVoices", "v2018q4", kind, source=source, target=target)
+        assert {one.url for one in ours} == {row["url"] for row in rows}
+        assert any(not one.target for one in ours)
+
+
+def test_every_code_of_opus_can_be_named_or_is_refused_with_a_reason(tmp_path: Path) -> None:
+    packed = Path(str(opus_catalogue.distribution("opustools").locate_file("opustools/opusdata.db.gz")))
+    with gzip.open(packed) as source, open(tmp_path / "opusdata.db", "wb") as unpacked:
+        shutil.copyfileobj(source, unpacked)
+    with closing(sqlite3.connect(tmp_path / "opusdata.db")) as database:
+        rows = database.execute("SELECT source FROM opusfile UNION SELECT target FROM opusfile").fetchall()
+    codes = sorted({code for (code,) in rows} - {""})
+    refused, regional = dict[str, str](), list[str]()
+    for code in codes:
+        language = of_locale(code) or "en"
+        pair = f"{'de' if language == 'en' else 'en'}-{language}"
+        try:
+            corpus = opus_settings(pair, spellings={language: [code]})
+        except ValueError as error:
+            refused[code] = str(error)
+            continue
+        ((spelled, sides),) = corpus.archives(pair).items()
+        assert (spelled, sides[1]) == (f"{pair.partition('-')[0]}-{code}", [code])
+        regional += [code] * ("_" in code and code not in spellings(language))
+    assert len(codes) == 730
+    # Numbers of files, languages mixed within one text, and codes that nobody can tell the language of.
+    assert " ".join(sorted(refused)) == (
+        "784 801 804 805 807 816 846 863 cycl de-en-no-priors eml foo hb ic md po py qa qd ry simple tc tmx toki tz v1 "
+        "ze_en ze_zh zh_en zh_zh"
+    )
+    assert all(
+        f"unknown language code '{(of_locale(code) or code)}'" in reason or f": {code}; known: " in reason
+        for code, reason in refused.items()
+    )
+    assert len(regional) == 70
+    assert {"es_AR", "zh_HK", "bn_IN", "de_AT", "sr_ME", "ca_valencia"} <= {*regional}
+
+
+def test_latest_is_refused_with_the_name_of_the_newest_release() -> None:
+    for kind in ("moses", "xml"):
+        wanted = settings("en-de", version="latest", preprocess=kind)
+        cause = (
+            r"corpora\.mine: version: latest is another text tomorrow; name a release, such as v8, the newest"
+        )
+        with pytest.raises(ConfigError, match=cause):
+            archives({"mine": wanted})
+    with pytest.raises(ConfigError, match=r"name a release$"):
+        archives({"mine": settings("en-de", corpus="Later", version="latest", listed=False)})
+
+
+def test_documents_and_alignments_are_found_with_a_hint_where_there_are_none() -> None:
+    corpus = settings("en-ay", "es-ay", corpus="GlobalVoices", version="v2018q4", preprocess="raw")
+    found = archives({"a": corpus})["a"]
+    assert {key: one.url.partition("v2018q4/")[2] for key, one in found["en-ay"].items()} == {
+        "raw/en-ay.xml.gz": "xml/aym-en.xml.gz",
+        "raw/en-ay.source.zip": "raw/en.zip",
+        "raw/en-ay.target.zip": "raw/aym.zip",
+    }
+    assert left_out(corpus, found) == {"en-ay": [], "es-ay": []}
+
+
+def test_a_corpus_without_such_files_is_refused_with_a_hint(few: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no raw files of Voices; give another `preprocess`"):
+        archives({"a": settings("en-ay", corpus="Voices", version="v1", preprocess="raw")})
 
 
 def test_a_pair_is_found_in_either_order_and_any_spelling() -> None:

@@ -9,6 +9,7 @@ question without a filter, and the files by the path part of their real address.
 from __future__ import annotations
 
 import argparse
+import gzip
 import hashlib
 import json
 import threading
@@ -17,7 +18,9 @@ from collections import defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
+from xml.sax.saxutils import escape, quoteattr
 
 FILTERS = ("source", "target", "corpus", "version", "preprocessing")
 
@@ -70,12 +73,42 @@ class OpusServer(ThreadingHTTPServer):
         if asked.get("version") == "latest":
             asked["latest"] = "True"
             del asked["version"]
-        rows = [row for row in rows if all(row[key] == value for key, value in asked.items())]
+        kind = asked.pop("preprocessing", None)
+        if kind in ("xml", "raw"):
+            rows = _documents_and_alignments(rows, kind, asked)
+        else:
+            rows = [row for row in rows if _fits(row, asked) and kind in (None, row["preprocessing"])]
         if "corpora" in query:
             return {"corpora": sorted({row["corpus"] for row in rows})}
         if "languages" in query:
             return {"languages": sorted({row[side] for row in rows for side in ("source", "target")} - {""})}
         return {"corpora": [row | {"url": self.address + urlsplit(row["url"]).path} for row in rows]}
+
+
+def _fits(row: dict[str, Any], asked: dict[str, str]) -> bool:
+    """Whether a row answers a question; one that names a source alone is about either side."""
+    if "source" in asked and "target" not in asked:
+        alone = {**asked, "target": asked["source"]}
+        del alone["source"]
+        return any(all(row[key] == value for key, value in one.items()) for one in (asked, alone))
+    return all(row[key] == value for key, value in asked.items())
+
+
+def _documents_and_alignments(
+    rows: list[dict[str, Any]], kind: str, asked: dict[str, str]
+) -> list[dict[str, Any]]:
+    """What the API has for preprocessing xml or raw: alignments, then the documents of each of their languages."""
+    bitexts = [row for row in rows if row["preprocessing"] == "xml" and row["target"] and _fits(row, asked)]
+    codes = {row[side] for row in bitexts for side in ("source", "target")}
+    release = {key: asked[key] for key in ("corpus", "version", "latest") if key in asked}
+    return bitexts + [
+        row
+        for row in rows
+        if row["preprocessing"] == kind
+        and not row["target"]
+        and row["source"] in codes
+        and all(row[key] == release[key] for key in release)
+    ]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -171,23 +204,103 @@ def write_opus(
             "README": "generated\n",
         }
         write_zip(folder / place, members)
-        rows.append(
-            {
-                "alignment_pairs": len(pairs),
-                "corpus": corpus,
-                "documents": "",
-                "id": len(rows),
-                "latest": "True",
-                "preprocessing": "moses",
-                "size": (folder / place).stat().st_size // 1024,
-                "source": source,
-                "source_tokens": 0,
-                "target": target,
-                "target_tokens": 0,
-                "url": f"https://object.pouta.csc.fi/{place}",
-                "version": version,
-            }
+        rows.append(_row(folder, place, corpus, version, "moses", source, target, len(pairs)))
+    answer.write_text(json.dumps({"corpora": rows}), "utf-8")
+
+
+def _row(
+    folder: Path, place: str, corpus: str, version: str, kind: str, source: str, target: str, pairs: int
+) -> dict[str, object]:
+    """What the API says of a file."""
+    return {
+        "alignment_pairs": pairs,
+        "corpus": corpus,
+        "documents": "",
+        "id": hashlib.sha256(place.encode()).hexdigest()[:8],
+        "latest": "True",
+        "preprocessing": kind,
+        "size": (folder / place).stat().st_size // 1024,
+        "source": source,
+        "source_tokens": 0,
+        "target": target,
+        "target_tokens": 0,
+        "url": f"https://object.pouta.csc.fi/{place}",
+        "version": version,
+    }
+
+
+class Link(NamedTuple):
+    """A link of an alignment: identifiers of sentences on both sides, with a space between two, and its scores."""
+
+    source: str
+    target: str
+    scores: dict[str, str] = {}
+
+
+# By document, as an alignment names it without its language, links or sentences by identifier.
+Links = dict[str, list[Link]]
+Documents = dict[str, dict[str, str]]
+DOCTYPE = '<!DOCTYPE cesAlign PUBLIC "-//CES//DTD XML cesAlign//EN" "">'
+
+
+def alignment(source: str, target: str, links: Links) -> str:
+    """An alignment file, as OPUS has them."""
+    groups = []
+    for document, held in links.items():
+        rows = [
+            f'  <link xtargets="{one.source};{one.target}" id="SL{number}"'
+            + "".join(f" {name}={quoteattr(score)}" for name, score in one.scores.items())
+            + " />\n"
+            for number, one in enumerate(held)
+        ]
+        places = f'fromDoc="{source}/{document}.xml.gz" toDoc="{target}/{document}.xml.gz"'
+        groups.append(f' <linkGrp targType="s" {places} >\n{"".join(rows)} </linkGrp>\n')
+    head = f'<?xml version="1.0" encoding="utf-8"?>\n{DOCTYPE}\n<cesAlign version="1.0">\n'
+    return f"{head}{''.join(groups)}</cesAlign>\n"
+
+
+def document(sentences: dict[str, str], *, words: bool) -> str:
+    """A document, as OPUS has them: words in elements of their own, or text with a tag within."""
+    lines = []
+    for identifier, text in sentences.items():
+        inside = (
+            "".join(
+                f'  <w id="w{identifier}.{n}">{escape(word)}</w>\n' for n, word in enumerate(text.split())
+            )
+            if words
+            else f'<time id="T{identifier}S" value="00:00:01,000" />{escape(text)}'
         )
+        lines.append(f' <s id="{identifier}">\n{inside}\n </s>\n')
+    return f'<?xml version="1.0" encoding="utf-8"?>\n<document>\n<p>\n{"".join(lines)}</p>\n</document>\n'
+
+
+def write_opus_xml(
+    folder: Path,
+    corpus: str,
+    bitexts: dict[tuple[str, str], Links],
+    documents: dict[str, Documents],
+    version: str = "v1",
+) -> None:
+    """Alignments and documents of a release, added to the OPUS in `folder`."""
+    answer = folder / "opusapi.json"
+    rows = json.loads(answer.read_text("utf-8"))["corpora"] if answer.exists() else []
+    root = f"OPUS-{corpus}/{version}"
+    for (source, target), links in bitexts.items():
+        place = f"{root}/xml/{source}-{target}.xml.gz"
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        (folder / place).write_bytes(gzip.compress(alignment(source, target, links).encode(), mtime=0))
+        pairs = sum(map(len, links.values()))
+        rows.append(_row(folder, place, corpus, version, "xml", source, target, pairs))
+    for language, held in documents.items():
+        for kind in ("xml", "raw"):
+            place = f"{root}/{kind}/{language}.zip"
+            members = {
+                f"{corpus}/{kind}/{language}/{name}.xml": document(sentences, words=kind == "xml")
+                for name, sentences in held.items()
+            }
+            write_zip(folder / place, members | {"README": "generated\n"})
+            pairs = sum(map(len, held.values()))
+            rows.append(_row(folder, place, corpus, version, kind, language, "", pairs))
     answer.write_text(json.dumps({"corpora": rows}), "utf-8")
 
 

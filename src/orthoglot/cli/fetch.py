@@ -33,6 +33,7 @@ def fetch(
     from orthoglot import config
     from orthoglot.fetching import files, opus
     from orthoglot.fetching import lock as locks
+    from orthoglot.fetching.catalogue import archives as check_opus
     from orthoglot.formats.kinds.opus import OpusSettings
 
     if every and preset:
@@ -48,6 +49,8 @@ def fetch(
         return
     corpora = {} if every else settings.corpora_of(settings.preset)
     archives = {entry: one for entry, one in corpora.items() if isinstance(one, OpusSettings)}
+    if archives:
+        check_opus(archives)
     # Where finished and half downloads outlive a stopped command; two commands wait for each other.
     checkpoint = locks.CACHE.with_name("fetching")
     scratch = checkpoint / "files"

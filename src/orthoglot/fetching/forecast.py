@@ -33,10 +33,11 @@ class Estimate:
         corpus: entry of the catalogue; of files with addresses with its kind, such as benchmarks.tatoeba.
         release: name and release in OPUS, or the kind of a corpus that is not of OPUS.
         pair: language pair, or the language of text without translations, or how many files there are.
-        archives: sentence pairs of each archive of OPUS, by the two languages as OPUS spells them.
+        archives: sentence pairs, or links of alignments, of each archive of OPUS, by the two languages as OPUS spells
+            them.
         left_out: the same of archives in spellings that are not taken.
         pairs: sentence pairs that are used, before cleaning.
-        download: bytes of the archive, in the KiB of the catalogue.
+        download: bytes of the files, in the KiB of the catalogue; documents that two pairs share count with the first.
         disk: bytes after preparation: the archive, which stays, and the prepared files.
         hours: of reading and cleaning on one core; a download comes on top.
         licence: as the entry states it.
@@ -74,7 +75,8 @@ def estimates(corpora: Mapping[str, Corpus], most: int = 0) -> list[Estimate]:
 
     A release of OPUS counts with min(pairs, limits) sentence pairs, its prepared files with `PREPARED_SHARE` of the
     part of the archive that is used, its hours at `PAIRS_PER_SECOND`, and at `DRAWN_FROM_PER_SECOND` what a limit draws
-    from. Of other text nothing is known.
+    from. Of xml and raw only the download is known, as a threshold may take any share of the pairs. Of other text
+    nothing is known.
 
     Args:
         corpora: by entry, as `orthoglot.config.Params.corpora_of` gives them.
@@ -87,19 +89,24 @@ def estimates(corpora: Mapping[str, Corpus], most: int = 0) -> list[Estimate]:
     for name, corpus in corpora.items():
         licence = getattr(corpus, "licence", "")
         others: dict[str, list[Entry]] = {}
+        counted: set[str] = set()
         if isinstance(corpus, OpusSettings):
             release, pairs = f"{corpus.corpus} {corpus.version}", corpus.pairs
             others = left_out(corpus, known.get(name, {}))
         else:
             release, pairs = corpus.kind, [*corpus.pair_sources(""), *corpus.texts("")]
         for pair in pairs:
-            taken = known.get(name, {}).get(pair, {}).values()
+            files = known.get(name, {}).get(pair, {}).values()
+            taken = [one for one in files if one.target]
             about = name, release, pair, _sizes(taken), _sizes(others.get(pair, []))
-            download = sum(one.kibibytes for one in taken) * KIBIBYTE if taken else None
+            new = {one.url: one.kibibytes for one in files if one.url not in counted}
+            counted |= new.keys()
+            download = sum(new.values()) * KIBIBYTE if taken else None
             if (
                 download is None
                 or not all(one.pairs for one in taken)
                 or not isinstance(corpus, OpusSettings)
+                or corpus.preprocess != "moses"
             ):
                 found.append(Estimate(*about, None, download, None, None, licence))
                 continue

@@ -1,8 +1,8 @@
-"""OPUS: what it holds, fetching it, and reading its Moses zips without trusting them.
+"""OPUS: what it holds, and fetching its files without trusting them.
 
-Of opustools, only the catalogue that it ships is used, to plan offline (`orthoglot.fetching.catalogue`): of its
-client only the question to the API would serve, and that has no time-out, no quoting and no error beyond a printed
-line. A test holds this module's answers against those of opustools.
+Of opustools, only the catalogue that it ships is used (`orthoglot.fetching.catalogue`), to plan offline. Its client has
+no time-out, digest or resumption, writes to the final name, and ends well when a download failed: all that it would
+take off this module is the one question to the API. Tests hold the answers against those of opustools.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -26,10 +27,10 @@ from orthoglot.fetching import cache as stored
 from orthoglot.fetching import lock as opus_lock
 from orthoglot.fetching.download import AT_ONCE, OFFLINE, WrongSizeError, ask, download, sha256_of
 from orthoglot.fetching.lock import Archive
-from orthoglot.formats.kinds.opus import OpusSettings, members
+from orthoglot.formats.kinds.opus import OpusSettings, Preprocess, members
 from orthoglot.languages import of_locale, parse_pair
 from orthoglot.progress import Done, Meter
-from orthoglot.text.archives import check_zip, opened
+from orthoglot.text.archives import MAX_DOCUMENTS, check_zip, opened, packed_check
 from orthoglot.text.bitext import CHUNK_BYTES
 
 # The environment variable that names a server with OPUS's files; it gets their paths as OPUS's own server does.
@@ -47,7 +48,10 @@ def _address(url: str) -> str:
 
 
 class Entry(BaseModel):
-    """A Moses zip of OPUS, a row of its API; languages as OPUS spells them, in alphabetical order."""
+    """A file of OPUS, a row of its API; languages as OPUS spells them, in alphabetical order.
+
+    Of documents in one language `target` is empty, and `pairs` are sentences.
+    """
 
     corpus: str
     version: str
@@ -70,8 +74,9 @@ def list_entries(
     target: str | None = None,
     corpus: str | None = None,
     version: str | None = None,
+    preprocess: Preprocess = "moses",
 ) -> list[Entry]:
-    """The Moses zips that OPUS has for a question; what is left out matches everything.
+    """The files that OPUS has for a question; what is left out matches everything.
 
     Args:
         api: address of the API.
@@ -79,6 +84,7 @@ def list_entries(
         target: the other.
         corpus: a name, e.g. "GlobalVoices".
         version: a release, or "latest".
+        preprocess: which files; those of xml and raw are alignments, and documents of each of their languages.
     Raises:
         DataError: no answer as OPUS gives it.
         OfflineError: no answer.
@@ -86,7 +92,7 @@ def list_entries(
     source, target = sorted([source, target]) if source and target else (source, target)
     asked = {"source": source, "target": target, "corpus": corpus, "version": version}
     named = {key: value for key, value in asked.items() if value}
-    return _rows(api, {**named, "preprocessing": "moses"}, ENTRIES)
+    return _rows(api, {**named, "preprocessing": preprocess}, ENTRIES)
 
 
 def fetch(
@@ -98,9 +104,9 @@ def fetch(
     lock: Path | None = None,
     cache: Path | None = None,
 ) -> None:
-    """Fetch one corpus in every wanted pair, some at once: its archives, and manifest.json.
+    """Fetch one corpus in every wanted pair, some at once: its files, and manifest.json.
 
-    The archives of a pair are called as `OpusSettings.archives` calls them: <pair>.zip, or one by each spelling.
+    The files of a pair are called as `OpusSettings.files` calls them. One that several pairs have is fetched once.
 
     Args:
         settings: corpus, release, pairs, and the checksums that are known.
@@ -115,56 +121,82 @@ def fetch(
         OfflineError: OPUS cannot be reached, or ORTHOGLOT_OFFLINE is set and an archive is not here.
     """
     known = opus_lock.read(lock) if lock else {}
-    pairs = {one: pair for pair in settings.pairs for one in settings.archives(pair)}
-    names = {one: f"{settings.corpus}/{settings.version}/{one}" for one in pairs}
     home = checkpoint or output
+    pairs, places = dict[str, str](), dict[str, Path]()
+    for pair in settings.pairs:
+        for key, file in (one for name in settings.archives(pair) for one in settings.files(name).items()):
+            pairs[key], places[key] = pair, home / file
+    names = {key: f"{settings.corpus}/{settings.version}/{key}" for key in pairs}
     files: dict[str, Archive] = {}
-    for one, name in names.items():
-        pinned = settings.sha256.get(one)
-        wanted = name in known and (not pinned or pinned.lower() == known[name].sha256)
-        if wanted and stored.at_hand(known[name].sha256, home / f"{one}.zip", cache):
-            files[one] = known[name]
-            logger.info("%s: fetched before", name)
-    missing = [one for one in pairs if one not in files]
-    if missing and os.environ.get(OFFLINE):
-        lacking = ", ".join(names[one] for one in missing)
-        raise OfflineError(f"{lacking}: no sound copy in {cache}, and {OFFLINE} is set")
-    chosen = _chosen(settings, api, {pairs[one]: None for one in missing}) if missing else {}
 
-    def obtain(one: str) -> Archive:
-        entry, archive = chosen[one], home / f"{one}.zip"
-        locked = known[names[one]].size if names[one] in known else None
+    def at_hand(key: str, archive: Archive) -> bool:
+        return _is_pinned(settings, key, archive) and stored.at_hand(archive.sha256, places[key], cache)
+
+    for key, name in names.items():
+        if name in known and at_hand(key, known[name]):
+            files[key] = known[name]
+            logger.info("%s: fetched before", name)
+    missing = [key for key in pairs if key not in files]
+    if missing and os.environ.get(OFFLINE):
+        lacking = ", ".join(names[key] for key in missing)
+        raise OfflineError(f"{lacking}: no sound copy in {cache}, and {OFFLINE} is set")
+    chosen = _chosen(settings, api, {pairs[key]: None for key in missing}) if missing else {}
+    # The documents of a language belong to all its pairs: some may have come with another one.
+    others = {archive.path: archive for archive in known.values()}
+    for key in (key for key in missing if names[key] not in known):
+        archive = others.get(urlsplit(chosen[key].url).path)
+        if archive and archive.version == chosen[key].version and at_hand(key, archive):
+            stored.enter(names[key], archive, places[key], lock, cache)
+            files[key] = archive
+    due = {chosen[key].url: key for key in reversed(missing) if key not in files}
+
+    def obtain(key: str) -> Archive:
+        entry, file = chosen[key], places[key]
+        locked = known[names[key]].size if names[key] in known else None
         try:
-            digest = _obtain(entry, archive, settings.sha256.get(one), locked, meter.add)
+            digest = _obtain(entry, file, settings.sha256.get(key), locked, meter.add)
         except WrongSizeError as error:
-            raise DataError(f"{names[one]}: {error}; {opus_lock.advice(lock)}") from error
-        try:
-            _check_lines(archive, *parse_pair(pairs[one]))
-        except DataError:
-            archive.unlink()
-            raise
+            raise DataError(f"{names[key]}: {error}; {opus_lock.advice(lock)}") from error
+        if settings.preprocess == "moses":
+            try:
+                _check_lines(file, *parse_pair(pairs[key]))
+            except DataError:
+                file.unlink()
+                raise
         # The path, not the host: a replay of OPUS must give the same bytes.
         found = Archive(
-            path=urlsplit(entry.url).path, sha256=digest, size=archive.stat().st_size, version=entry.version
+            path=urlsplit(entry.url).path, sha256=digest, size=file.stat().st_size, version=entry.version
         )
-        stored.enter(names[one], found, archive, lock, cache)
-        logger.info("%s %s %s: %d KiB", settings.corpus, entry.version, one, entry.kibibytes)
+        stored.enter(names[key], found, file, lock, cache)
+        logger.info("%s %s %s: %d KiB", settings.corpus, entry.version, key, entry.kibibytes)
         return found
 
-    size = sum(chosen[one].kibibytes * 1024 for one in missing)
+    size = sum(chosen[key].kibibytes * 1024 for key in due.values())
     with (
         Meter(total=size, label=f"fetch {settings.corpus}", unit="bytes") as meter,
         ThreadPoolExecutor(AT_ONCE) as pool,
     ):
-        files |= zip(missing, pool.map(obtain, missing), strict=True)
+        files |= zip(due.values(), pool.map(obtain, due.values()), strict=True)
+    for key in (key for key in missing if key not in files):
+        first = due[chosen[key].url]
+        files[key] = files[first]
+        if not _is_pinned(settings, key, files[key]):
+            raise DataError(f"{names[key]}: SHA-256 is {files[key].sha256}, expected {settings.sha256[key]}")
+        link(places[first], places[key])
+        stored.enter(names[key], files[key], places[key], lock, cache)
     described = {}
-    for one in pairs:
+    for key, place in places.items():
         if checkpoint:
-            link(home / f"{one}.zip", output / f"{one}.zip")
-        archive = files[one]
-        described[one] = {"path": archive.path, "sha256": archive.sha256, "version": archive.version}
+            link(place, output / place.name)
+        archive = files[key]
+        described[key] = {"path": archive.path, "sha256": archive.sha256, "version": archive.version}
     manifest = {"corpus": settings.corpus, "files": described}
     (output / "manifest.json").write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+
+
+def _is_pinned(settings: OpusSettings, key: str, archive: Archive) -> bool:
+    """Whether a file is the one that the settings name, if they name one."""
+    return settings.sha256.get(key, archive.sha256).lower() == archive.sha256
 
 
 def _rows(api: str, parameters: dict[str, str], rows: TypeAdapter[list[T]]) -> list[T]:
@@ -177,38 +209,50 @@ def _rows(api: str, parameters: dict[str, str], rows: TypeAdapter[list[T]]) -> l
 
 
 def _chosen(settings: OpusSettings, api: str, pairs: Iterable[str]) -> dict[str, Entry]:
-    """The entry of each archive of these pairs, as OPUS answers."""
-    entries = list_entries(api, corpus=settings.corpus, version=settings.version)
+    """The entry of each file of these pairs, as OPUS answers."""
+    entries = list_entries(
+        api, corpus=settings.corpus, version=settings.version, preprocess=settings.preprocess
+    )
     if not entries:
         raise ConfigError(_unknown(settings, api))
-    return {name: entry for pair in pairs for name, entry in choose(entries, pair, settings).items()}
+    return {key: entry for pair in pairs for key, entry in choose(entries, pair, settings).items()}
 
 
 def choose(entries: Iterable[Entry], pair: str, settings: OpusSettings) -> dict[str, Entry]:
-    """The entry of each archive of a pair: canonical spellings before others, in either order the larger one.
+    """The entry of each file of a pair: canonical spellings before others, in either order the larger one.
 
     Args:
         entries: of the release.
         pair: one of the settings'.
         settings: which spellings are taken.
     Returns:
-        By archive, see `OpusSettings.archives`.
+        By file, see `OpusSettings.files`: of xml and raw the alignments, and the documents of source and target.
     Raises:
         ConfigError: OPUS has not one of them; names what is near.
     """
-    held = list(entries)
+    listed = list(entries)
+    held = [entry for entry in listed if entry.target]
+    documents = {entry.source: entry for entry in listed if not entry.target}
     # OPUS has a pair in either order, and once in both: News-Commentary v16 has cs-en and a small en-cs.
     by_codes = {
         frozenset((entry.source, entry.target)): entry for entry in sorted(held, key=lambda one: one.pairs)
     }
-    found = {}
+    found: dict[str, Entry] = {}
     for name, (sources, targets) in settings.archives(pair).items():
         spelled = (frozenset(codes) for codes in product(sources, targets))
         entry = next((by_codes[codes] for codes in spelled if codes in by_codes), None)
         if not entry:
             hint = f"; it has {', '.join(near)}" if (near := _near(held, pair)) else ""
             raise ConfigError(f"OPUS has no {name} in {settings.corpus} {settings.version}{hint}")
-        found[name] = entry
+        sides = [entry.source, entry.target] if entry.source in sources else [entry.target, entry.source]
+        if settings.preprocess == "moses":
+            sides = []
+        if lacking := [code for code in sides if code not in documents]:
+            raise ConfigError(
+                f"OPUS has no {settings.preprocess} documents in {' and '.join(lacking)} of {settings.corpus} "
+                f"{settings.version}; give another `preprocess`"
+            )
+        found |= zip(settings.files(name), [entry, *map(documents.__getitem__, sides)], strict=True)
     return found
 
 
@@ -222,20 +266,25 @@ def _near(entries: Iterable[Entry], pair: str) -> list[str]:
 
 def _unknown(settings: OpusSettings, api: str) -> str:
     """Why a corpus has no entries: another release, or another name."""
-    versions = sorted({entry.version for entry in list_entries(api, corpus=settings.corpus)})
+    held = list_entries(api, corpus=settings.corpus, preprocess=settings.preprocess)
+    versions = sorted({entry.version for entry in held})
     if versions:
         return f"OPUS has no {settings.corpus} {settings.version}; known: {', '.join(versions)}"
     names = _rows(api, {"corpora": "True"}, NAMES)
+    if settings.corpus in names:
+        return f"OPUS has no {settings.preprocess} files of {settings.corpus}; give another `preprocess`"
     near = ", ".join(get_close_matches(settings.corpus, names, n=5, cutoff=0.3)) or ", ".join(names[:12])
     return f"OPUS has no corpus {settings.corpus!r}; near ones are {near}"
 
 
 def _obtain(entry: Entry, archive: Path, sha256: str | None, locked: int | None, done: Done) -> str:
-    """The digest of a sound archive, fetched unless an earlier run already did; a broken one is removed."""
+    """The digest of a sound file, fetched unless an earlier run already did; a broken one is removed."""
+    check = partial(check_zip, most=MAX_DOCUMENTS) if not entry.target else packed_check(archive.name)
     digest = sha256_of(archive) if archive.exists() else ""
     if digest and (not sha256 or digest == sha256.lower()):
         try:
-            check_zip(archive)
+            if check:
+                check(archive)
         except DataError:
             archive.unlink()
             raise
@@ -243,7 +292,7 @@ def _obtain(entry: Entry, archive: Path, sha256: str | None, locked: int | None,
         return digest
     mirror, least = os.environ.get(MIRROR, "").rstrip("/"), entry.kibibytes * 1024
     url = mirror + urlsplit(entry.url).path if mirror else entry.url
-    return download(url, archive, sha256=sha256, size=least, exact=locked, check=check_zip, done=done)
+    return download(url, archive, sha256=sha256, size=least, exact=locked, check=check, done=done)
 
 
 def _check_lines(path: Path, source: str, target: str) -> None:

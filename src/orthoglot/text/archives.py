@@ -25,6 +25,7 @@ from orthoglot.errors import DataError
 from orthoglot.text.bitext import CHUNK_BYTES
 
 MAX_MEMBERS = 1_000
+MAX_DOCUMENTS = 1_000_000  # of a language of OPUS, one file each
 MAX_UNPACKED_BYTES = 1 << 37
 MAX_RATIO = 200  # text and its links shrink 3 to 30 times, a bomb of zeros about 1,000 times
 SMALL_BYTES = 1 << 20
@@ -52,14 +53,17 @@ _STREAMS: dict[str, Callable[[Path], IO[bytes]]] = {
 }
 
 
-def check_zip(path: Path) -> None:
+def check_zip(path: Path, most: int = MAX_MEMBERS) -> None:
     """Refuse an archive that is corrupt, or whose members could harm: nothing is unpacked before.
 
+    Args:
+        path: of the archive.
+        most: members that it may have.
     Raises:
         DataError: bad checksum inside; a member that is absolute, climbs out, is a link, encrypted or
             there twice; more members, bytes or compression than a corpus has.
     """
-    with opened(path) as archive:
+    with opened(path, most) as archive:
         broken = archive.testzip()
     if broken:
         raise DataError(f"{path}: member {broken} is corrupt")
@@ -93,11 +97,17 @@ class _Zip(zipfile.ZipFile):
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[zipfile.ZipFile]:
+def opened(path: Path, most: int = MAX_MEMBERS) -> Iterator[zipfile.ZipFile]:
     """The archive, once its table of contents is found harmless; damage met in reading is a DataError."""
     with _damage_refused(path), _Zip(path) as archive:
-        _refuse_harm(path, archive.infolist())
+        _refuse_harm(path, archive.infolist(), most)
         yield archive
+
+
+def chunks_of(archive: zipfile.ZipFile, member: str) -> Iterator[bytes]:
+    """The bytes of a member; damage is a DataError that names the archive."""
+    with _damage_refused(Path(archive.filename or "")), archive.open(member) as file:
+        yield from iter(lambda: file.read(CHUNK_BYTES), b"")
 
 
 def extract(path: Path, member: str, target: Path) -> None:
@@ -155,16 +165,16 @@ def _damage_refused(path: Path) -> Iterator[None]:
         raise DataError(f"{path} is truncated or corrupt: {cause}") from error
 
 
-def _refuse_size(path: Path, members: int, unpacked: int) -> None:
-    if members > MAX_MEMBERS:
-        raise DataError(f"{path} has {members} members, more than {MAX_MEMBERS}")
+def _refuse_size(path: Path, members: int, unpacked: int, most: int = MAX_MEMBERS) -> None:
+    if members > most:
+        raise DataError(f"{path} has {members} members, more than {most}")
     if unpacked > min(MAX_UNPACKED_BYTES, max(MAX_RATIO * path.stat().st_size, SMALL_BYTES)):
         raise DataError(f"{path} unpacks from {path.stat().st_size} to {unpacked} bytes: no corpus, a bomb")
 
 
-def _refuse_harm(path: Path, members: list[zipfile.ZipInfo]) -> None:
+def _refuse_harm(path: Path, members: list[zipfile.ZipInfo], most: int) -> None:
     names = Counter(member.filename for member in members)
-    _refuse_size(path, len(members), sum(member.file_size for member in members))
+    _refuse_size(path, len(members), sum(member.file_size for member in members), most)
     for member in members:
         fault = _fault(member, names)
         if fault:

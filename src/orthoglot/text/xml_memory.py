@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -146,12 +146,15 @@ def _placeholder(element: Element) -> str:
     return "" if has_tag(code) else placeholder(code)
 
 
-def parts(path: Path) -> Iterator[bytes]:
+def parts(path: Path | str, chunks: Iterable[bytes] | None = None) -> Iterator[bytes]:
     """The file's bytes in parts small enough for a parser to make a tree of each.
 
     A parser reads a tag or comment anew with each part of it, so a part is as long as what is not complete yet: the
     time is linear in the length.
 
+    Args:
+        path: of the file, or the name of a text whose bytes are given.
+        chunks: these bytes.
     Raises:
         DataError: the file is missing or not well-formed; its document type has declarations of its own, which could
             name entities and other files; a tag or comment has more than 16 MiB, or a text more than 32.
@@ -168,7 +171,7 @@ def parts(path: Path) -> Iterator[bytes]:
     parser.StartDoctypeDeclHandler = refuse_declarations
     part = bytearray()
     parsed = open_bytes = text_bytes = 0
-    for piece in chain(_pieces(path), [b""]):
+    for piece in chain(_pieces(unpacked(Path(path)) if chunks is None else chunks), [b""]):
         part += piece
         last = piece.rfind(b"<")
         text_bytes = len(piece) - last if last >= 0 else text_bytes + len(piece)
@@ -192,7 +195,7 @@ def parts(path: Path) -> Iterator[bytes]:
         part.clear()
 
 
-def _pieces(path: Path) -> Iterator[bytes]:
-    for chunk in unpacked(path):
+def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    for chunk in chunks:
         for start in range(0, len(chunk), PART_BYTES):
             yield chunk[start : start + PART_BYTES]

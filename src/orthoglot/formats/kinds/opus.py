@@ -1,4 +1,8 @@
-"""Corpora of OPUS: Moses archives, a zip with a text for each language, read without trusting them."""
+"""Corpora of OPUS, read without trusting them.
+
+Moses archives are zips with a text for each language; `xml` and `raw` are documents and alignments with scores, see
+`orthoglot.formats.xces`.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,24 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from orthoglot.errors import DataError
-from orthoglot.formats.base import Digest, PairedSettings, Source
-from orthoglot.languages import is_spelling, of_locale, parse_pair, spellings
+from orthoglot.formats import base
+from orthoglot.formats.base import Digest, PairedSettings
+from orthoglot.formats.xces import Form, Threshold, read_alignments
+from orthoglot.languages import canonical, is_spelling, of_locale, parse_pair, spellings, tags_of_pair
 from orthoglot.settings import Language, Name
 from orthoglot.text.archives import opened
 from orthoglot.text.bitext import CHUNK_BYTES, Item, aligned, decoded
+
+# As `opus_get` and `opus_read` of opustools call them.
+Preprocess = Literal["moses", "xml", "raw"]
+FILES_OF_XML = (
+    "{}.xml.gz",
+    "{}.source.zip",
+    "{}.target.zip",
+)  # an alignment file, and documents of both languages
 
 
 class OpusSettings(PairedSettings):
@@ -28,7 +42,16 @@ class OpusSettings(PairedSettings):
     corpus: Name
     """OPUS's name of the corpus, e.g. GlobalVoices."""
     version: Name
-    """Its release, e.g. v2018q4."""
+    """Its release, e.g. v2018q4; `orthoglot opus --corpus NAME --releases` lists them. `latest` is refused: it would be
+    another text tomorrow."""
+    preprocess: Preprocess = "moses"
+    """Which files of OPUS are read: moses, aligned lines; xml, documents of words, with a space between two; raw, the
+    same documents as they were written. The last two have alignments with scores."""
+    attribute: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.-]*$")] = "certainty"
+    """The score of an alignment that `threshold` is about: certainty or overlap, or another one that the files have."""
+    threshold: float | None = None
+    """Alignments with a score below it, or without one, are left out; all are taken if it is not given. The range of a
+    score is that of the corpus. Needs `preprocess: xml` or `raw`."""
     spellings: dict[Language, list[str]] = {}
     """Of a language that OPUS spells in several ways, those that are taken, e.g. {zh: [zh_cn, zh_tw], es: [es_AR]};
     `max_pairs` holds for all of them together. Of a language that is not named, one is taken: the first that OPUS has
@@ -41,8 +64,26 @@ class OpusSettings(PairedSettings):
     licence: str
     """Of the text; the report lists it."""
     sha256: dict[str, Digest] = {}
-    """Digest of the archive by language pair, or by `spellings`, e.g. en-zh_tw; an archive with another one is
-    refused."""
+    """Digest of the archive by language pair, or by `spellings`, e.g. en-zh_tw; of xml and raw by file, e.g.
+    xml/en-de.xml.gz, xml/en-de.source.zip and xml/en-de.target.zip. A file with another one is refused."""
+
+    @field_validator("pairs")
+    @classmethod
+    def _regions_are_spellings(cls, pairs: list[str]) -> list[str]:
+        for pair in pairs:
+            tags = tags_of_pair(pair)
+            if (plain := "-".join(map(canonical, tags))) != pair:
+                named = ", ".join(f"{canonical(tag)}: [{tag}]" for tag in tags if tag != canonical(tag))
+                raise ValueError(f"{pair}: write the pair {plain}, and spellings: {{{named}}}")
+        return pairs
+
+    @model_validator(mode="after")
+    def _scores_are_there(self) -> Self:
+        if self.threshold is not None and self.preprocess == "moses":
+            raise ValueError("threshold: Moses archives have no scores; give preprocess: xml, or raw")
+        if self.threshold is None and self.attribute != "certainty":
+            raise ValueError(f"attribute: {self.attribute} without a threshold does nothing; give one")
+        return self
 
     @model_validator(mode="after")
     def _spellings_are_of_languages(self) -> Self:
@@ -59,7 +100,8 @@ class OpusSettings(PairedSettings):
     @model_validator(mode="after")
     def _pins_are_of_archives(self) -> Self:
         if strange := sorted(
-            set(self.sha256) - {name for pair in self.pairs for name in self.archives(pair)}
+            set(self.sha256)
+            - {key for pair in self.pairs for name in self.archives(pair) for key in self.files(name)}
         ):
             raise ValueError(f"sha256 names {', '.join(strange)}, which is none of the pairs")
         return self
@@ -79,11 +121,28 @@ class OpusSettings(PairedSettings):
             f"{source}-{target}": (first, second) for (source, first), (target, second) in product(*chosen)
         }
 
+    def files(self, archive: str) -> dict[str, str]:
+        """The files of an archive in the folder that `fetch` makes, by their names in `sha256`."""
+        if self.preprocess == "moses":
+            return {archive: f"{archive}.zip"}
+        names = [name.format(archive) for name in FILES_OF_XML]
+        return {f"{self.preprocess}/{name}": name for name in names}
+
     def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
         """See `Corpus.pair_sources`."""
+        about: dict[str, Any] = {"kind": "opus"}
+        if self.preprocess != "moses":
+            about |= {"corpus": self.corpus, "preprocess": self.preprocess}
+        if self.threshold is not None:
+            about |= {"attribute": self.attribute, "threshold": self.threshold}
         return self.limited(
             {
-                pair: {"kind": "opus", "paths": [f"{root}/{name}.zip" for name in self.archives(pair)]}
+                pair: {
+                    **about,
+                    "paths": [
+                        f"{root}/{file}" for name in self.archives(pair) for file in self.files(name).values()
+                    ],
+                }
                 for pair in self.pairs
             }
         )
@@ -94,7 +153,7 @@ class OpusSettings(PairedSettings):
         named = {
             "max_pairs": kept,
             "spellings": [code for pair in kept for code in parse_pair(pair)],
-            "sha256": [name for pair in kept for name in self.archives(pair)],
+            "sha256": [key for pair in kept for name in self.archives(pair) for key in self.files(name)],
         }
         fewer = {
             field: {key: value for key, value in values.items() if key in keys}
@@ -107,9 +166,27 @@ class OpusSettings(PairedSettings):
 SETTINGS = OpusSettings
 
 
+class Source(base.Source):
+    """Files of OPUS; the settings are those of `OpusSettings`."""
+
+    corpus: str = ""
+    preprocess: Preprocess = "moses"
+    attribute: str = ""
+    threshold: float | None = None
+
+
 def read(source: Source, first: str, second: str) -> Iterator[Item]:
-    """The pairs of Moses zips."""
-    return chain.from_iterable(read_moses_zip(Path(path), first, second) for path in source.paths)
+    """The pairs of Moses zips, or of alignments of documents."""
+    paths = [Path(path) for path in source.paths]
+    if source.preprocess == "moses":
+        return chain.from_iterable(read_moses_zip(path, first, second) for path in paths)
+    form = Form(f"{source.corpus}/{source.preprocess}", words=source.preprocess == "xml")
+    least = None if source.threshold is None else Threshold(source.attribute, source.threshold)
+    size = len(FILES_OF_XML)
+    archives = (paths[start : start + size] for start in range(0, len(paths), size))
+    return chain.from_iterable(
+        read_alignments(links, (sources, targets), form, least) for links, sources, targets in archives
+    )
 
 
 def read_moses_zip(path: Path, source: str, target: str) -> Iterator[Item]:
