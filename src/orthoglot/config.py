@@ -311,6 +311,13 @@ class Params(Settings):
         benchmarks = {entry: self.benchmarks[entry] for entry in preset.benchmarks}
         return _addresses(benchmarks, self.corpora_of(name), preset.takes)
 
+    def releases_of(self, name: str) -> dict[str, OpusSettings]:
+        """The corpora of OPUS that a preset's benchmarks are drawn from, by entry, such as benchmarks.paracrawl."""
+        chosen = {
+            f"benchmarks.{entry}": self.benchmarks[entry].release for entry in self.presets[name].benchmarks
+        }
+        return {entry: release for entry, release in chosen.items() if release}
+
     def every_address(self) -> dict[str, list[str]]:
         """The same of all entries of the catalogue."""
         return _addresses(self.benchmarks, self.corpora, lambda *codes: True)

@@ -36,6 +36,7 @@ def plan(
     licences |= {f"benchmarks.{entry}": settings.benchmarks[entry].licence for entry in chosen.benchmarks}
     others = {entry: one for entry, one in corpora.items() if f"corpora.{entry}" not in addresses}
     rows = [row for row in estimates(others, chosen.max_pairs) if chosen.takes(*row.pair.split("-"))]
+    rows += estimates(settings.releases_of(name))
     rows += fetched(addresses, licences, lock.read(lock.LOCK))
     whole = total(rows)
     fetching = None if whole.download is None else whole.download * 8 / (megabits * 1e6) / 3600
