@@ -23,6 +23,10 @@ ROOT = Path(__file__).parents[2]
 LOCK = ROOT / "fetched.lock"
 # Archives of other servers than Git's; nobody has fetched them yet, so that nothing is known of them.
 UNTRIED = {
+    *(
+        f"comparable.limsi.fr/bucc2018/bucc2018-{pair}.training-gold.tar.bz2"
+        for pair in ("de-en", "fr-en", "ru-en", "zh-en")
+    ),
     "dl.fbaipublicfiles.com/XNLI/XNLI-1.0.zip",
     "dl.fbaipublicfiles.com/XNLI/XNLI-MT-1.0.zip",
     "dl.fbaipublicfiles.com/glue/superglue/data/v2/COPA.zip",

@@ -14,7 +14,10 @@ from typing import Any
 import pytest
 from opus_server import OpusServer, write_opus
 from pydantic import ValidationError
+from shipped_settings import shipped_values
+from workspace import Workspace
 
+from orthoglot import config
 from orthoglot.benchmarks import distinct_sample
 from orthoglot.benchmarks.collect import collect
 from orthoglot.benchmarks.collected import read_all, read_source, sentence_keys
@@ -22,6 +25,7 @@ from orthoglot.benchmarks.distinct_sample import sample
 from orthoglot.benchmarks.kinds import local, opus
 from orthoglot.benchmarks.kinds.opus import DrawnSettings
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.fetching.forecast import estimates
 from orthoglot.fetching.opus import fetch
 from orthoglot.streams import derive
 from orthoglot.text import bitext
@@ -122,6 +126,10 @@ def test_every_pair_is_drawn_equally_often() -> None:
     assert sum((firsts[pair] - 10) ** 2 / 10 for pair in pairs) < 120
 
 
+def shipped() -> config.Params:
+    return config.check(shipped_values())
+
+
 def settings(**values: Any) -> DrawnSettings:
     about = {"kind": "opus", "corpus": "Crawl", "version": "v5", "pivot": "en", "languages": ["de", "bg"]}
     return DrawnSettings.model_validate({**about, "licence": "CC0-1.0", "source": "crawl-v5", **values})
@@ -153,6 +161,43 @@ def test_a_set_is_fetched_from_opus_and_drawn(tmp_path: Path, monkeypatch: pytes
     assert sentence_keys([output]).keys() == {
         normalised(text) for one in (de, bg) for text in (*one.source_sentences, *one.target_sentences)
     }
+
+
+def test_a_run_fetches_and_draws_and_trains_on_none_of_it(tmp_path: Path) -> None:
+    pairs = [(f"la ba {n}", f"fo na {n}") for n in range(200)]
+    write_opus(tmp_path / "opus", "Crawl", {("qaa", "qab"): pairs}, "v5")
+    (tmp_path / "texts").mkdir()
+    mine = tmp_path / "texts/mine.tsv"
+    mine.write_text("".join(f"{first}\t{second}\n" for first, second in pairs))
+    entry = settings(pivot="qaa", languages=["qab"], most=30, listed=False).model_dump()
+    workspace = Workspace.make(tmp_path / "w")
+    workspace.edit(
+        benchmarks__drawn=entry,
+        corpora__mine={"kind": "local", "pairs": ["qaa-qab"], "files": [str(mine)], "licence": "own"},
+        presets__mini__benchmarks=["mini-tatoeba", "drawn"],
+        presets__mini__corpora=["mini", "mine"],
+    )
+    with OpusServer(tmp_path / "opus") as server:
+        api = {"ORTHOGLOT_OPUS_API": server.api}
+        answer = workspace.run("orthoglot", "fetch", "--preset", "mini", **api)
+        asked = len(server.requests)
+        workspace.run("snakemake", "--cores", "2", "data/mini/bitext/qaa-qab", **api)
+        assert len(server.requests) == asked == 2
+    assert "0 files and 1 corpora of OPUS are in .cache/fetched: benchmarks.drawn" in answer.stdout
+    (found,) = opus.read(workspace.folder / "data/mini/benchmarks/drawn")
+    assert len(found.source_sentences) == 30
+    counts = json.loads((workspace.folder / "data/mini/bitext/qaa-qab/counts.json").read_text())
+    assert counts["benchmarks"]["drawn"] == 30
+    assert workspace.jobs_due("data/mini/bitext/qaa-qab") == {}
+
+
+def test_the_plan_says_what_a_set_takes() -> None:
+    rows = estimates({"benchmarks.paracrawl": shipped().benchmarks["paracrawl"].release})
+    assert len(rows) == 21
+    assert {row.pairs for row in rows} == {200_000}
+    assert 25e9 < sum(row.download or 0 for row in rows) < 27e9
+    assert {row.licence for row in rows} == {"CC0-1.0"}
+    assert shipped().releases_of("mini") == {}
 
 
 def test_wrong_settings_and_archives_are_one_line(tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ class DrawnSettings(Benchmark):
     """Pairs of each language at most [EMS: 200,000 candidates]."""
     seed: int = 1
     """Of the draw."""
+    listed: bool = True
+    """As of a corpus of OPUS: false for a release that the catalogue of opustools does not have."""
 
     @model_validator(mode="after")
     def _pairs_are_pairs(self) -> Self:
@@ -61,6 +63,7 @@ class DrawnSettings(Benchmark):
             version=self.version,
             pairs=[f"{self.pivot}-{code}" for code in self.languages],
             max_pairs=self.most,
+            listed=self.listed,
             licence=self.licence,
         )
 
