@@ -348,7 +348,7 @@ class Plan:
     def _corpora(self) -> None:
         data = f"data/{self.name}"
         self.corpora = corpora = self.params.corpora_of(self.name)
-        check_opus(corpora)
+        check_opus({**corpora, **self.params.releases_of(self.name)})
         self.addresses = self.params.addresses_of(self.name)
         made = {
             name: self._add(
@@ -466,6 +466,10 @@ class Plan:
         inputs = {"roots": [self._world(f"benchmarks.{name}")] if settings.invented else []}
         if fetched := self._download(f"benchmarks.{name}"):
             inputs["files"] = [fetched]
+        if release := settings.release:
+            folder = f"data/{self.name}/opus/benchmarks.{name}"
+            about = release.model_dump(exclude=NOT_FETCHED)
+            inputs["files"] = [self._add(release.verb, folder, about, inputs={})]
         return self._add(
             "benchmark",
             f"data/{self.name}/benchmarks/{name}",

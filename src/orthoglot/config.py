@@ -338,6 +338,11 @@ class Params(Settings):
         """
         return _addresses(self.benchmarks_of(name), self.corpora_of(name), self.presets[name].takes)
 
+    def releases_of(self, name: str) -> dict[str, OpusSettings]:
+        """The corpora of OPUS that a preset's benchmarks are drawn from, by entry, such as benchmarks.paracrawl."""
+        chosen = {f"benchmarks.{entry}": one.release for entry, one in self.benchmarks_of(name).items()}
+        return {entry: release for entry, release in chosen.items() if release}
+
     def every_address(self) -> dict[str, list[str]]:
         """The same of all entries of the catalogue."""
         return _addresses(self.benchmarks, self.corpora, lambda *codes: True)

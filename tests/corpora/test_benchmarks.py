@@ -226,6 +226,18 @@ def test_pairs_of_comma_separated_files_of_each_language(tmp_path: Path) -> None
         collected(settings, tmp_path / "out")
 
 
+def test_names_of_columns_may_be_languages_in_either_order(tmp_path: Path) -> None:
+    for pair, line in (("en-de", "a dog\tein Hund"), ("fr-en", "un chien\ta dog")):
+        (tmp_path / f"STS.{pair}.txt").write_text(f"{line}\t4.5\n")
+    files = [{"file": str(tmp_path / "STS.{name}.txt"), "names": ["{source}", "{target}", "score"]}]
+    columns = {"source": "{source}", "target": "{target}", "gold": "score", "item": "en"}
+    settings = _similarity(tmp_path, files=files, pairs=["en-de", "fr-en"], columns=columns)
+    german, french = sts.read(collected(settings, tmp_path / "out"))
+    assert (german.source_sentences, german.target_sentences) == (["a dog"], ["ein Hund"])
+    assert (french.source, french.source_sentences) == ("fr", ["un chien"])
+    assert german.items == french.items == ["a dog"]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

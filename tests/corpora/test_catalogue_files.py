@@ -23,10 +23,19 @@ ROOT = Path(__file__).parents[2]
 LOCK = ROOT / "fetched.lock"
 # Archives of other servers than Git's; nobody has fetched them yet, so that nothing is known of them.
 UNTRIED = {
+    *(
+        f"comparable.limsi.fr/bucc2018/bucc2018-{pair}.training-gold.tar.bz2"
+        for pair in ("de-en", "fr-en", "ru-en", "zh-en")
+    ),
     "dl.fbaipublicfiles.com/XNLI/XNLI-1.0.zip",
     "dl.fbaipublicfiles.com/XNLI/XNLI-MT-1.0.zip",
     "dl.fbaipublicfiles.com/glue/superglue/data/v2/COPA.zip",
+    "public.ukp.informatik.tu-darmstadt.de/reimers/sentence-transformers/datasets/STS2017-extended.zip",
     "storage.googleapis.com/paws/pawsx/x-final.tar.gz",
+    *(
+        f"www.quest.dcs.shef.ac.uk/wmt20_files_qe/training_{pair}.tar.gz"
+        for pair in ("en-de", "en-zh", "ro-en", "et-en", "ne-en", "si-en")
+    ),
 }
 COMMIT = re.compile(r"raw\.githubusercontent\.com/[\w.-]+/[\w.-]+/[0-9a-f]{40}/")
 
@@ -94,6 +103,7 @@ SIZES = {
     "ntrex": {"kept": 1997, "incomplete": 0},
     "sts17": {"ar-ar": 250, "en-en": 250},
     "sts17-turkish": {"en-tr": 250},
+    "sts17-extended": {"en-de": 250, "nl-en": 250},
     "stsb": {"de-zh": 1500},
     "mlqe": {"en-de": 1000, "ro-en": 1000},
     "hter-dev": {"en-zh": 1000},

@@ -141,6 +141,16 @@ def test_mldocs_files_have_no_names_of_columns(tmp_path: Path) -> None:
     assert sorted(found.directions) == [(["de"], "en"), (["en"], "de")]
 
 
+def test_mldocs_files_as_laser_calls_them(tmp_path: Path) -> None:
+    parts = ("train1000", "dev", "test")
+    names = [f"mldoc.{part}.{language}" for language in ("de", "en") for part in parts]
+    write(tmp_path / "mldoc", {name: f"C\t{name} firms rise\nG\t{name} vote\n" for name in names})
+    found, _ = of_entry(tmp_path, "mldoc-laser", languages=["de", "en"])
+    assert [item.label for item in found.items["de", "test"]] == ["C", "G"]
+    assert found.items["en", "train"][1].text == "mldoc.train1000.en vote"
+    assert sorted(found.directions) == [(["de"], "en"), (["en"], "de")]
+
+
 REVIEW = """<item><category>dvd</category><rating>{stars}</rating><url>u</url><text>{text} &amp; so
 on</text><title>A film</title><summary>{summary}</summary></item>"""
 
@@ -169,6 +179,54 @@ def test_reviews_of_prettenhofer_and_stein(tmp_path: Path) -> None:
         (folder / "de/test.review").write_text(files["de/test"].replace("<rating>4.0</rating>", bad))
         with pytest.raises(DataError, match="review 4 has"):
             made(folder, **values)
+
+
+def test_reviews_have_their_parts_in_any_order_and_entities_in_their_text(tmp_path: Path) -> None:
+    item = (
+        "<item><category>Livres</category><summary>L&apos;&#233;t&#xe9;</summary><rating>5.0</rating><date>x</date>"
+        "<text>a &lt;b&gt; &quot;c&quot;\n\n d</text></item>"
+    )
+    other = item.replace("5.0", "1.0").replace("<text>a", "<text>z")
+    text = f'<?xml version="1.0" encoding="utf-8" standalone="yes"?>\n<items>\n{item}\n{other}\n</items>\n'
+    names = [
+        f"cls-acl10-unprocessed/{code}/books/{part}" for code in ("fr", "en") for part in ("train", "test")
+    ]
+    write(tmp_path, {f"{name}.review": text for name in names})
+    found, _ = of_entry(tmp_path, "amazon-v1-books", languages=["fr", "en"])
+    assert found.items["fr", "test"] == [
+        Item('L\'été a <b> "c" d', "positive", 'L\'été a <b> "c" d'),
+        Item('L\'été z <b> "c" d', "negative", 'L\'été z <b> "c" d'),
+    ]
+    path = tmp_path / f"{names[1]}.review"
+    path.write_text(text.replace("&quot;", "&nbsp;"))
+    with pytest.raises(DataError, match=r"books/test\.review: not well-formed XML: undefined entity"):
+        of_entry(tmp_path, "amazon-v1-books", languages=["fr", "en"])
+
+
+def test_reviews_of_keung_in_one_table_for_all_languages(tmp_path: Path) -> None:
+    head = ",review_id,product_id,reviewer_id,stars,review_body,review_title,language,product_category\n"
+    rows = [
+        f'{n},{code}_{n},p,r,{1 + 4 * (n % 2)},"{code} ""{n}"",\nwell",Title {n},{code},book\n'
+        for code in ("de", "en", "fr")
+        for n in range(6)
+    ]
+    parts = ("train", "validation", "test")
+    write(tmp_path / "amazon-reviews-multi", {f"{part}.csv": head + "".join(rows) for part in parts})
+    found, counts = of_entry(tmp_path, "amazon-v2-csv", languages=["de", "en"])
+    assert counts["de test"]["kept"] == 6
+    text = 'Title 1 de "1", well'
+    assert found.items["de", "test"][1] == Item(text, "positive", text)
+    lines = [dict(zip(head.strip().split(",")[1:], ["i", "p", "r", str(1 + 4 * (n % 2)), f"b {n}", "t", code, "book"],
+             strict=True)) for code in ("de", "en") for n in range(4)]  # fmt: skip
+    for part in parts:
+        path = tmp_path / f"amazon-reviews-multi/{part}.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    files = f"{tmp_path}/amazon-reviews-multi/{{split}}.jsonl"
+    found, counts = of_entry(tmp_path, "amazon-v2-csv", languages=["de", "en"], files=files)
+    assert [item.text for item in found.items["de", "test"]] == ["t b 0", "t b 1", "t b 2", "t b 3"]
+    (tmp_path / "amazon-reviews-multi/test.csv").write_text(head.replace("stars", "rating") + rows[0])
+    with pytest.raises(DataError, match=r"test\.csv.* no column stars"):
+        of_entry(tmp_path, "amazon-v2-csv", languages=["de", "en"])
 
 
 def test_reviews_of_keung(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,8 +13,9 @@ from orthoglot.statistics.records import LEFT_OUT
 from orthoglot.tasks.base import TaskData
 from orthoglot.tasks.heldout import read_held_out
 from orthoglot.tasks.settings import EvaluationSettings
-from orthoglot.tasks.suite import paracrawl
+from orthoglot.tasks.suite import paracrawl, tatoeba
 from orthoglot.tasks.suite.paracrawl import MarginRetrieval, make
+from orthoglot.text.bitext import write_pairs
 
 
 def task(n: int, queries: int) -> MarginRetrieval:
@@ -64,3 +66,14 @@ def test_queries_and_candidates_are_limited_and_stated(
         assert len(set(one.sides()["source"][0])) == 20
     again = make("paracrawl", data)
     assert [one.sides() for one in again] == [one.sides() for one in tasks]
+
+
+def test_pairs_drawn_from_opus_are_for_this_task_alone(tmp_path: Path, settings: EvaluationSettings) -> None:
+    drawn = [(f"d{i}", f"e{i}") for i in range(30)]
+    write_pairs(tmp_path / "de-en.drawn.tsv.gz", drawn)
+    data = TaskData(settings, {}, [tmp_path])
+    (one,) = make("paracrawl", data)
+    assert (one.dataset, one.facts("x")["candidates"], one.facts("x")["queries"]) == (tmp_path.name, 30, 30)
+    sides = one.sides()
+    assert sorted(zip(sides["source"][0], sides["target"][0], strict=True)) == sorted(drawn)
+    assert tatoeba.make("tatoeba", data) == []

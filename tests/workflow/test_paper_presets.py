@@ -80,7 +80,7 @@ def test_a_preset_is_planned_from_its_files_alone(values: dict[str, Any], preset
     plan = planned(values, preset)
     assert plan.bitext
     assert all(source == "en" for source, _ in map(parse_pair, (Path(one).name for one in plan.bitext)))
-    assert any(job.own for job in plan.jobs.values()) == (preset in ("seed-qe", "emma-x"))
+    assert any(job.own for job in plan.jobs.values()) == (preset == "emma-x")
 
 
 def test_oracle_has_twelve_pairs_of_half_a_million(values: dict[str, Any]) -> None:

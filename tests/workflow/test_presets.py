@@ -25,14 +25,58 @@ def planned(preset: str, **changes: Any) -> Plan:
 
 
 def test_a_missing_file_is_reported_with_how_to_get_it() -> None:
-    plan = planned("seed-qe")
-    with pytest.raises(ConfigError, match=r"corpora\.wmt20-qe: .*does not exist; follow data\.sh of SEED's"):
-        plan.check_files(plan.job("data/seed-qe/bitext/en-de"))
+    plan = planned("oracle", corpora=["oracle-dataset"])
+    with pytest.raises(
+        ConfigError, match=r"corpora\.oracle-dataset: texts/.*\.en does not exist; run `hf download zoeyki"
+    ):
+        plan.check_files(plan.job("data/oracle/bitext/en-de"))
     values = shipped_values()
-    values["corpora"]["wmt20-qe"].pop("obtain")
-    plan = Plan(config.check(values | {"preset": "seed-qe"}))
+    values["corpora"]["oracle-dataset"].pop("obtain")
+    values["presets"]["oracle"]["corpora"] = ["oracle-dataset"]
+    plan = Plan(config.check(values | {"preset": "oracle"}))
     with pytest.raises(ConfigError, match="does not exist; put it there or correct the entry"):
-        plan.check_files(plan.job("data/seed-qe/bitext/en-de"))
+        plan.check_files(plan.job("data/oracle/bitext/en-de"))
+
+
+def test_the_text_of_seed_is_fetched_and_put_together() -> None:
+    plan = planned("seed-qe")
+    (job,) = [job for job in plan.jobs.values() if job.folder == "data/seed-qe/files/corpora.wmt20-qe"]
+    assert len(job.settings["addresses"]) == 12
+    romanian = plan.job("data/seed-qe/bitext/en-ro")
+    (source,) = romanian.settings["sources"]
+    assert source["detokenise"] == "moses"
+    assert source["max_pairs"] == 200_000
+    assert [Path(path).name for path in source["paths"]] == ["train.roen.en", "train.roen.ro"]
+    assert romanian.inputs["roots"] == [job.folder]
+    assert not romanian.own
+
+
+def test_a_benchmark_of_opus_is_fetched_with_its_preset_and_drawn() -> None:
+    plan = planned("ems-62", benchmarks=["paracrawl"], baselines=["original"])
+    fetched = plan.job("data/ems-62/opus/benchmarks.paracrawl")
+    assert fetched.verb == "fetch"
+    settings = OpusSettings.model_validate(fetched.settings)
+    assert (settings.corpus, settings.version, len(settings.pairs)) == ("ParaCrawl", "v5", 21)
+    drawn = plan.job("data/ems-62/benchmarks/paracrawl")
+    assert drawn.inputs["files"] == [fetched.folder]
+    assert not drawn.own
+    # Its sentences are left out of the training text.
+    assert plan.job("data/ems-62/bitext/en-de").inputs["benchmarks"] == [drawn.folder]
+    # How many are drawn does not change what is fetched.
+    values = shipped_values()
+    values["presets"]["ems-62"] |= {"benchmarks": ["paracrawl"], "baselines": ["original"]}
+    values["benchmarks"]["paracrawl"]["most"] = 1000
+    fewer = Plan(config.check(values | {"preset": "ems-62"}))
+    assert fewer.job(fetched.folder).key == fetched.key
+    assert fewer.job(drawn.folder).key != drawn.key
+
+
+def test_a_benchmark_that_opus_does_not_hold_stops_the_plan() -> None:
+    values = shipped_values()
+    values["presets"]["ems-62"]["benchmarks"] = ["paracrawl"]
+    values["benchmarks"]["paracrawl"] |= {"languages": ["bg", "gn"]}
+    with pytest.raises(ConfigError, match=r"^benchmarks\.paracrawl: OPUS has no en-gn in ParaCrawl v5"):
+        Plan(config.check(values | {"preset": "ems-62"}))
 
 
 @pytest.mark.parametrize(

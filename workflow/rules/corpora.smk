@@ -55,7 +55,11 @@ rule download:
 # A test set in the form that all tasks read
 rule benchmark:
     input:
-        sources=done("data/{preset}/invented/{corpus}", "data/{preset}/files/{entry}"),
+        sources=done(
+            "data/{preset}/invented/{corpus}",
+            "data/{preset}/opus/{corpus}",
+            "data/{preset}/files/{entry}",
+        ),
     output:
         made("data/{preset}/benchmarks/{benchmark}"),
     log:
@@ -65,7 +69,7 @@ rule benchmark:
     threads: 1
     resources:
         mem_mb=2000,
-        runtime=60,
+        runtime=240,  # of ParaCrawl 222 million sentence pairs are read
     params:
         job=job,
     shell:

@@ -6,14 +6,17 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
 from orthoglot.languages import canonical, iso3, parse_pair
 from orthoglot.settings import Language, Settings
 from orthoglot.text.bitext import read_rows
-from orthoglot.text.patterns import MINI, filled, is_address
+from orthoglot.text.patterns import MINI, OPUS, filled, is_address
+
+if TYPE_CHECKING:
+    from orthoglot.formats.kinds.opus import OpusSettings
 
 Takes = Callable[..., bool]
 Paths = Mapping[str, Sequence[Path]]  # as `Benchmark.paths` has them
@@ -56,6 +59,11 @@ class Benchmark(Settings):
         """The files of each language or language pair; `world` is the invented world's folder."""
 
     @property
+    def release(self) -> OpusSettings | None:
+        """The corpus of OPUS that its sentences are drawn from; its archives are in `{opus}` of `paths`."""
+        return None
+
+    @property
     def invented(self) -> bool:
         """Whether some of its files are the invented world's."""
         return any(MINI in path for paths in self.paths().values() for path in paths)
@@ -78,7 +86,8 @@ class Benchmark(Settings):
 
     @property
     def _named(self) -> set[str]:
-        return {path for paths in self.paths().values() for path in paths if MINI not in path}
+        every = {path for paths in self.paths().values() for path in paths}
+        return {path for path in every if MINI not in path and OPUS not in path}
 
 
 def taken(named: Iterable[str], takes: Callable[[str], bool]) -> Any:

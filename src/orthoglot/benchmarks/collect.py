@@ -22,13 +22,16 @@ def collect(settings: Benchmark, raw: Path | None, output: Path, fetched: Path |
         settings: where the files are, how they spell languages.
         raw: the invented world's folder; for benchmarks of its text only.
         output: an existing folder.
-        fetched: the folder of files that have addresses; see `orthoglot.fetching.files.fetch`.
+        fetched: the folder of files that have addresses, see `orthoglot.fetching.files.fetch`, or of archives of OPUS,
+            see `orthoglot.fetching.opus.fetch`.
     Raises:
-        ConfigError: the invented world's files, or files with addresses, are wanted and there is no such folder.
+        ConfigError: the invented world's files, or files that are fetched, are wanted and there is no such folder.
         DataError: a language has no file (the message names all of them), or a file is not as it should be.
     """
     if settings.invented and raw is None:
         raise ConfigError(f"a benchmark of kind {settings.kind!r} needs the invented world's folder")
+    if settings.release and fetched is None:
+        raise ConfigError(f"{settings.release.corpus} {settings.release.version} of OPUS was not fetched")
     if settings.addresses and fetched is None:
         raise ConfigError(f"{settings.addresses[0]} was not fetched")
 

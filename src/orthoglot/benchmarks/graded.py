@@ -57,7 +57,7 @@ class NamedFile(Settings):
     file: str
     """As an entry of `files`."""
     names: Annotated[list[str], Field(min_length=1)]
-    """Of its columns."""
+    """Of its columns; `{source}` and `{target}` stand for the languages of a pair."""
     lines: Whole = 0
     """Its first lines, of which alone there is a score; 0 for all. SemEval's Turkish track has scores of 250 of 500."""
 
@@ -135,11 +135,13 @@ def read_graded(folder: Path, kind: str) -> list[PairSet]:
 def _graded_rows(files: Sequence[Path], settings: GradedSettings, pair: str) -> list[list[str]]:
     """Source, target, gold and item of each line, the gold score of an error with the other sign."""
     named = isinstance(settings.columns.source, str)
-    path, tables = files[0], [_table(*each, named) for each in zip(files, settings.parts, strict=True)]
+    languages = graded_pair(pair)
+    path = files[0]
+    tables = [_table(*each, named, languages) for each in zip(files, settings.parts, strict=True)]
     names, lines = tables[0]
     for other, (more, rows) in zip(files[1:], tables[1:], strict=True):
         names, lines = _joined(path, names, lines, other, more, rows)
-    places = places_of(path, names if named else lines[0], settings.columns.of(*graded_pair(pair)))
+    places = places_of(path, names if named else lines[0], settings.columns.of(*languages))
     rows = [[line[place] for place in places] for line in lines]
     for number, row in enumerate(rows, 1 + (named and isinstance(settings.parts[0], str))):
         score = _number(row[2], path, number)
@@ -148,13 +150,17 @@ def _graded_rows(files: Sequence[Path], settings: GradedSettings, pair: str) -> 
     return rows
 
 
-def _table(path: Path, described: str | NamedFile, named: bool) -> tuple[list[str], list[list[str]]]:
+def _table(
+    path: Path, described: str | NamedFile, named: bool, languages: tuple[str, str]
+) -> tuple[list[str], list[list[str]]]:
     """Names of columns, and lines, of one file; all lines have as many columns."""
     lines = list(read_table(path))
     if isinstance(described, NamedFile):
-        if len(described.names) != len(lines[0]):
-            raise DataError(f"{path} has {len(lines[0])} columns, not {', '.join(described.names)}")
-        return described.names, lines[: described.lines or None]
+        source, target = languages
+        names = [filled(name, "names", source=source, target=target) for name in described.names]
+        if len(names) != len(lines[0]):
+            raise DataError(f"{path} has {len(lines[0])} columns, not {', '.join(names)}")
+        return names, lines[: described.lines or None]
     if not named:
         return [], lines
     if len(lines) == 1:

@@ -11,7 +11,7 @@ from orthoglot.benchmarks.labelled_settings import TEXTS, ClassificationSettings
 from orthoglot.errors import DataError
 from orthoglot.text.bitext import read_json
 from orthoglot.text.splitting import SplitSettings, split_of
-from orthoglot.text.tables import places_of, read_table
+from orthoglot.text.tables import ending_of, places_of, read_table
 from orthoglot.text.xml_memory import child, elements
 
 # Stars of a review; three say neither.
@@ -57,7 +57,7 @@ def read_items(
         case "eurlex":
             yield from _documents(path, name, str(source.label), counted)
         case "amazon-v1" | "amazon-v2":
-            reviews = _reviews_v1(path) if source.form == "amazon-v1" else _reviews_v2(path)
+            reviews = _reviews_v1(path) if source.form == "amazon-v1" else _reviews_v2(path, source, name)
             for number, text, stars in reviews:
                 if not text or stars not in range(1, 6):
                     raise DataError(f"{path}: review {number} has {f'{stars} stars' if text else 'no text'}")
@@ -142,15 +142,25 @@ def _reviews_v1(path: Path) -> Iterator[tuple[int, str, float]]:
         yield number, _joined(content["summary"], content["text"]), _stars(content["rating"], path, number)
 
 
-def _reviews_v2(path: Path) -> Iterator[tuple[int, str, float]]:
-    """(number, text, stars) of the reviews in Keung et al.'s lines of JSON; the title comes first."""
+def _reviews_v2(path: Path, source: LabelledFiles, name: str) -> Iterator[tuple[int, str, float]]:
+    """(number, text, stars) of Keung et al.'s reviews in a language, in lines of JSON or CSV; the title comes first."""
+    columns = ["review_title", "review_body", "stars", *([str(source.language)] if source.language else [])]
+    for number, (title, body, stars, *language) in _fields(path, columns):
+        if language in ([], [name]):
+            yield number, _joined(title, body), _stars(stars, path, number)
+
+
+def _fields(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """(number, values) of each row of CSV, or of each object in lines of JSON."""
+    if ending_of(path) == ".csv":
+        yield from _cells(path, columns, quoted=True)
+        return
     for number, review in read_json(path):
         try:
-            fields = (review[name] for name in ("review_title", "review_body", "stars"))
-            title, body, stars = ("" if field is None else str(field) for field in fields)
+            fields = [review[column] for column in columns]
         except (KeyError, TypeError) as error:
             raise DataError(f"{path}: line {number} is no review ({error!r})") from error
-        yield number, _joined(title, body), _stars(stars, path, number)
+        yield number, ["" if field is None else str(field) for field in fields]
 
 
 def _joined(title: str, body: str) -> str:

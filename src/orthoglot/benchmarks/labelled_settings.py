@@ -32,8 +32,9 @@ class LabelledFiles(Settings):
 
     form: Literal["table", "amazon-v1", "amazon-v2", "copa", "eurlex"] = "table"
     """`table`: TSV, or CSV where the name ends with .csv. `amazon-v1`: XML of Prettenhofer and Stein. `amazon-v2`:
-    lines of JSON of Keung et al. `copa`: lines of JSON of COPA and XCOPA, a premise with two alternatives. `eurlex`:
-    lines of JSON of MultiEURLEX, a document in all languages with several labels."""
+    lines of JSON of Keung et al., or CSV with their keys in the first row. `copa`: lines of JSON of COPA and XCOPA, a
+    premise with two alternatives. `eurlex`: lines of JSON of MultiEURLEX, a document in all languages with several
+    labels."""
     files: str | Annotated[list[str], Field(min_length=1)]
     """A file, or files that are read one after the other; plain, .gz or .zst. `{language}` and `{split}` stand for
     names of the language and of the part."""
@@ -49,7 +50,8 @@ class LabelledFiles(Settings):
     item: str | int | None = None
     """The column of an id that translations share; without one, each text is an item of its own."""
     language: str | int | None = None
-    """The column of the name of the language, in files that hold several; lines of the others are left out."""
+    """The column, in `amazon-v2` the key, of the name of the language, in files that hold several; lines of the others
+    are left out."""
     spelling: dict[Language, str] = {}
     """Names of languages, where these files have others than the benchmark's."""
 

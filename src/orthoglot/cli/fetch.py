@@ -47,7 +47,9 @@ def fetch(
         _compare(remote)
         typer.echo(f"{len(remote)} files are as {locks.LOCK} has them")
         return
-    corpora = {} if every else settings.corpora_of(settings.preset)
+    corpora = (
+        {} if every else {**settings.corpora_of(settings.preset), **settings.releases_of(settings.preset)}
+    )
     archives = {entry: one for entry, one in corpora.items() if isinstance(one, OpusSettings)}
     if archives:
         check_opus(archives)

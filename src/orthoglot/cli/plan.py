@@ -47,6 +47,7 @@ def plan(
     licences |= {f"benchmarks.{entry}": one.licence for entry, one in settings.benchmarks_of(name).items()}
     others = {entry: one for entry, one in corpora.items() if f"corpora.{entry}" not in addresses}
     rows = [row for row in estimates(others, chosen.max_pairs) if chosen.takes(*row.pair.split("-"))]
+    rows += estimates(settings.releases_of(name))
     rows += fetched(addresses, licences, lock.read(lock.LOCK))
     whole = total(rows)
     trainings = list(_trainings(settings, rows))

@@ -94,7 +94,8 @@ def archives(corpora: Mapping[str, Corpus]) -> dict[str, dict[str, dict[str, Ent
     """The archives of each language pair of the corpora of OPUS that are `listed`: those that are fetched.
 
     Args:
-        corpora: by entry of the catalogue of orthoglot; others than those are left out.
+        corpora: by entry of the catalogue of orthoglot, such as europarl-62 or benchmarks.paracrawl; others than those
+            are left out.
     Returns:
         By entry, language pair, and file as `OpusSettings.files` calls it.
     Raises:
@@ -109,7 +110,8 @@ def archives(corpora: Mapping[str, Corpus]) -> dict[str, dict[str, dict[str, Ent
                 if corpus.listed:
                     found[name] = _archives(corpus)
             except ConfigError as error:
-                raise ConfigError(f"corpora.{name}: {error}") from error
+                section = "" if name.startswith("benchmarks.") else "corpora."
+                raise ConfigError(f"{section}{name}: {error}") from error
     return found
 
 

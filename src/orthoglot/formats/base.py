@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -12,6 +12,8 @@ from orthoglot.settings import Count, Settings, Whole
 from orthoglot.text.bitext import Item, SentencePair
 from orthoglot.text.patterns import is_address
 
+# How words that a tokenizer has divided are put together; empty for text.
+Detokeniser = Literal["", "moses"]
 Digest = Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]
 
 
@@ -100,6 +102,8 @@ class Source(Settings):
     """Pairs at most that are used, a sample; 0 for all."""
     tags: list[str] = []
     """Of source and target in its files, e.g. en and pt-BR; their languages if there are none."""
+    detokenise: Detokeniser = ""
+    """By whose rules the pairs that are used are put together."""
 
     @model_validator(mode="after")
     def _something_is_read(self) -> Self:

@@ -26,6 +26,7 @@ from orthoglot.text.bitext import (
     unpacked,
     write_bytes,
 )
+from orthoglot.text.detokeniser import detokenised
 from orthoglot.text.hashes import BINS, bins_of, hashes
 from orthoglot.text.tables import SHOWN, check_few
 
@@ -153,6 +154,9 @@ def read_source(
         return judge(_items(source, first, second))
 
     items = sampled(read, source.max_pairs) if source.max_pairs else read()
+    if source.detokenise:
+        # Of what is used alone: it takes longer than reading.
+        items = detokenised(items, first, second)
     items = items if nul else _without_nul(items)
     bad: list[BadRow] = []
     count = total = 0

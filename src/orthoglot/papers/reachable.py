@@ -16,6 +16,7 @@ from orthoglot.benchmarks.base import Benchmark, ByLanguage
 from orthoglot.benchmarks.graded import GradedSettings
 from orthoglot.benchmarks.kinds.mining import MiningSettings
 from orthoglot.benchmarks.kinds.nway import NwaySettings
+from orthoglot.benchmarks.kinds.opus import DrawnSettings
 from orthoglot.benchmarks.kinds.pool import PoolSettings
 from orthoglot.benchmarks.labelled_settings import ClassificationSettings
 from orthoglot.encoders.settings import EncoderEntry
@@ -33,7 +34,7 @@ WHY = REASONS | {STAND_IN: "another part of the data set stands in for the paper
 # The kinds of benchmarks that a task reads, where they are not called as the task is.
 KINDS = {
     "tatoeba": {"local", "mini"},
-    "paracrawl": {"local"},
+    "paracrawl": {"local", "opus"},
     "geometry": {"nway"},
     "lareqa": {"pool"},
     "classification-logistic": {"classification"},
@@ -146,7 +147,7 @@ def subsets_of(settings: Benchmark, task: str) -> Iterator[str]:
             yield f"{name_of_taught(taught, settings.names)}->{tested}"
     elif isinstance(settings, PoolSettings):
         yield from settings.asked or settings.languages
-    elif isinstance(settings, ByLanguage):
+    elif isinstance(settings, ByLanguage | DrawnSettings):
         yield from _directions([f"{settings.pivot}-{code}" for code in settings.languages])
     elif isinstance(settings, NwaySettings):
         yield from (f"{a}->{b}" for a, b in permutations(settings.languages, 2))

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from orthoglot.errors import ConfigError, printable
 
 MINI = "{mini}"  # the invented world's folder
+OPUS = "{opus}"  # the folder of a benchmark's archives of OPUS
 HOST = re.compile(r"[\w-]+(\.[\w-]+)+(:\d+)?", re.ASCII)
 
 
@@ -53,5 +54,7 @@ def name_of(address: str) -> str:
 
 
 def here(file: str, folder: str) -> str:
-    """The path of a file: that of an address is in the folder of fetched files."""
+    """The path of a file: that of an address, or an archive of OPUS, is in the folder of fetched files."""
+    if file.startswith(f"{OPUS}/"):
+        return folder + file.removeprefix(OPUS)
     return f"{folder}/{name_of(file)}" if is_address(file) else file

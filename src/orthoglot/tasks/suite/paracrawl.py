@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from orthoglot.benchmarks.base import PairSet
-from orthoglot.benchmarks.kinds import local
+from orthoglot.benchmarks.kinds import local, opus
 from orthoglot.decomposers.base import unit
 from orthoglot.statistics.records import LEFT_OUT, P_AT_1
 from orthoglot.streams import derive
@@ -87,12 +87,14 @@ class MarginRetrieval(PairTask):
 
 
 def make(name: str, data: TaskData) -> list[Task]:
-    """Held-out pairs, and benchmarks of sentence pairs; the queries are drawn where there are more pairs."""
+    """Held-out pairs, and benchmarks of sentence pairs, those drawn from OPUS among them; 2,000 are drawn to query."""
     sets: list[tuple[PairSet, dict[str, int]]] = []
     for pair, unseen in data.held_out.items():
         pairs, repeated = distinct(pair, unseen, len(unseen.pairs))
         sets.append((pairs, {"duplicates_dropped": repeated, "seen_dropped": unseen.seen_dropped}))
-    sets += [(pairs, {}) for folder in data.benchmarks for pairs in local.read(folder)]
+    sets += [
+        (pairs, {}) for folder in data.benchmarks for kind in (local, opus) for pairs in kind.read(folder)
+    ]
     tasks: list[Task] = []
     for pairs, dropped in sets:
         drawn = _drawn(pairs, CANDIDATES, data.settings.seed)
