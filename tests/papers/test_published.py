@@ -505,7 +505,8 @@ def test_encoders_benchmarks_and_variants_of_the_catalogue_count_as_the_papers(
         for name, wanted in paper.encoders.items()
     }
     assert found["oracle", "labse"] == found["seed", "labse"] == {"labse", "labse-any", "labse-cls"}
-    assert found["oracle", "laser"] == {"laser2", "laser2-any"}
+    assert found["oracle", "laser"] == {"laser1", "laser1-any", "laser2", "laser2-any"}
+    assert found["ems-encoders", "laser"] == {"laser1", "laser1-any"}
     assert found["oracle", "infoxlm"] == {"infoxlm-large", "infoxlm-large-any"}
     for size in ("base", "large", "large-instruct"):
         assert found["seed", f"me5-{size}"] == {f"me5-{size}", f"me5-{size}-released"}
