@@ -25,6 +25,9 @@ an d</w> 80
 i s</w> 70
 n a 60
 na i</w> 50
+来 到</w> 40
+北 京</w> 30
+こ と</w> 20
 """
 # What they give in text that has no word "mat", nor any before "s".
 VOCABULARY = """the 90
@@ -46,14 +49,11 @@ a@@ 8
 t@@ 7
 th@@ 6
 e 5
-amp 4
 ; 4
 & 4
-今天@@ 3
-今天 3
-天气 3
+来到 3
+北京 3
 こと 2
-が 2
 """
 
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import pickle
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import sentencepiece
-import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
 from orthoglot import atomic
-from orthoglot.checksums import is_damaged
+from orthoglot.encoders.base import open_pickle
 from orthoglot.encoders.fastbpe import GOES_ON, FastBpe
 from orthoglot.encoders.kinds.laser import CODES, PIECES, VOCABULARY, hint
 from orthoglot.encoders.laser import LaserModel, LaserSizes
@@ -95,10 +93,8 @@ def _subwords(codes: Path, vocabulary: Path) -> Collection[str]:
 
 def _read(weights: Path, name: str) -> tuple[LaserSizes, dict[str, Tensor], dict[str, int]]:
     """Sizes, tensors and dictionary of official weights, which name them `params`, `model` and `dictionary`."""
-    if is_damaged(weights):
-        raise DataError(f"{weights}: not the weights of {name} (a checksum in it does not fit)")
+    content = open_pickle(weights, f"the weights of {name}")
     try:
-        content: Mapping[str, Any] = torch.load(weights, map_location="cpu", weights_only=True)
         params = content["params"]
         if not params["bidirectional"] or params["padding_idx"] != PAD:
             raise ValueError("not LASER's bidirectional LSTM")
@@ -110,15 +106,7 @@ def _read(weights: Path, name: str) -> tuple[LaserSizes, dict[str, Tensor], dict
         )
         state = {str(key): tensor.float() for key, tensor in content["model"].items()}
         ids = {str(piece): int(number) for piece, number in content["dictionary"].items()} | RESERVED
-    except (
-        pickle.UnpicklingError,
-        RuntimeError,
-        EOFError,
-        KeyError,
-        TypeError,
-        ValueError,
-        AttributeError,
-    ) as error:
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         cause = str(error).split("\n")[0]
         raise DataError(f"{weights}: not the weights of {name} ({type(error).__name__}: {cause})") from error
     if any(not 0 <= number < sizes.vocabulary for number in ids.values()):

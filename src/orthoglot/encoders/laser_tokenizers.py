@@ -108,12 +108,12 @@ class Laser1Tokenizer(LaserTokenizer):
         return [self._bpe.subwords(self._words(sentence, language)) for sentence in sentences]
 
     def _words(self, sentence: str, language: str) -> str:
-        found = moses4.words(sentence, language)
+        words = moses4.words(sentence, language)
         if language in self._segmenters:
-            found = self._segmenters[language].words(found)
+            words = self._segmenters[language].words(words)
         if language == "el":
-            found = romanised(found)
-        return found.lower()
+            words = romanised(words)
+        return words.lower()
 
 
 def open_tokenizer(folder: Path, name: str) -> LaserTokenizer:
