@@ -25,6 +25,7 @@ ANSWERS = [
     ("en", "See fig. a and U.S.A. No. Five", "See fig. a and U.S.A. No . Five"),
     ("en", "a.b.' c.'", "a.b. ' c . '"),
     ("de", "Er sagte: „Ja.“ z.B. um 5 Uhr, Nr. 7", 'Er sagte : " Ja " . z.B. um 5 Uhr , Nr. 7'),
+    ("de", 'Sie sagt: "Nein."', 'Sie sagt : " Nein " .'),
     ("de", "10\u00a0000 Euro", "10,000 Euro"),
     ("ru", "10\u00a0000 «рублей», т.е. много", '10.000 " рублей " , т.е. много'),
     ("fr", "L’été d'ici «\u00a0oui\u00a0»\u00a0!", 'L " été d\' ici " oui " !'),
