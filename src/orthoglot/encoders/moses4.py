@@ -2,7 +2,8 @@
 
 Later releases, and sacremoses, cut other words. Release 4.0 takes any lone single quotation mark that is not between
 Latin letters for a double one, and cuts the signs that join letters of Indian scripts, which are no letters, off as
-punctuation. Lists of abbreviations are those of sacremoses, but for English, Swedish and Tamil, whose have changed.
+punctuation. Lists of abbreviations are those of sacremoses, but for English, Swedish and Tamil, which have changed
+since.
 
 Source: remove-non-printing-char.perl, normalize-punctuation.perl and tokenizer.perl of
 https://github.com/moses-smt/mosesdecoder at RELEASE-4.0; docs/papers.md#laser1-text.
@@ -20,6 +21,7 @@ from sacremoses.corpus import NonbreakingPrefixes
 # Languages with a list of abbreviations; others have the English one.
 LISTS = "ca cs de el en es fi fr ga hu is it lt lv nl pl pt ro ru sk sl sv ta yue zh"
 _NUMERIC = "#NUMERIC_ONLY#"
+# Without those of Tamil that end in a joining sign, as no word does.
 _SWEDISH = "AB VG dvs etc from iaf jfr kl kr mao mfl mm osv pga tex tom vs"
 _TAMIL = "திரு திருமதி வண கௌரவ Nos Nr"
 _TAMIL_NUMERIC = "No Art pp"
