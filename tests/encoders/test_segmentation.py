@@ -63,6 +63,7 @@ def jumanpp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("jieba", "jieba", "速度为802.11n", "速度 为 802.11 n"),
         ("rjieba", "rjieba", "速度为802.11n", "速度 为 802.11n"),
         ("sudachi", "sudachipy", "今日は良い天気です。", "今日 は 良い 天気 です 。"),
+        ("mecab", "MeCab", "今日は 良い天気です。", "今日 は 良い 天気 です 。"),
         ("characters", "regex", "今日 は。", "今 日 は 。"),
     ],
 )
@@ -77,6 +78,17 @@ def test_moses_words_are_those_of_the_whole_sentence(language: str) -> None:
     for sentence in ("ที่นี่ 3.5 บาท. ok (มา) ...", "နေကောင်းလား။ 5.5 kg.", "'ไทย' 10,000. foo"):
         expected = own.tokenize(sentence, escape=False, return_str=True)
         assert open_segmenter("moses").words(sentence) == expected
+
+
+def test_mecab_reads_on_over_a_blank() -> None:
+    """Why it gets a whole sentence."""
+    pytest.importorskip("MeCab")
+    segmenter = open_segmenter("mecab")
+    piecewise = Segmenter("mecab", "", segmenter.start)
+    sentence = "すもも も もも もの うち"
+    assert segmenter.words(sentence) == "すもも も もも も の うち"
+    assert piecewise.words(sentence) == sentence
+    assert segmenter.words(" ") == ""
 
 
 def test_rjieba_cuts_otherwise_than_jieba_on_real_text(shared_data: Path) -> None:
@@ -119,6 +131,7 @@ def test_absent_programs_and_packages_are_named(
         ("jieba", "jieba"),
         ("rjieba", "rjieba"),
         ("sudachi", "sudachipy"),
+        ("mecab", "mecab-python3"),
         ("jumanpp", "rhoknp"),
     ):
         with pytest.raises(ConfigError, match=f"{name}: the package {package} is not installed; pip install"):

@@ -505,7 +505,8 @@ def test_encoders_benchmarks_and_variants_of_the_catalogue_count_as_the_papers(
         for name, wanted in paper.encoders.items()
     }
     assert found["oracle", "labse"] == found["seed", "labse"] == {"labse", "labse-cls"}
-    assert found["oracle", "laser"] == {"laser2"}
+    assert found["oracle", "laser"] == {"laser1", "laser2"}
+    assert found["ems-encoders", "laser"] == {"laser1"}
     assert found["oracle", "infoxlm"] == {"infoxlm-large"}
     for size in ("base", "large", "large-instruct"):
         assert found["seed", f"me5-{size}"] == {f"me5-{size}", f"me5-{size}-released"}

@@ -1,4 +1,4 @@
-"""`orthoglot convert-laser`: LASER2's files as a safe checkpoint."""
+"""`orthoglot convert-laser`: LASER's files as a safe checkpoint."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ from orthoglot.cli import options
 
 
 def convert_laser(
-    weights: Annotated[Path, typer.Argument(help="laser2.pt, the official weights")],
-    pieces: Annotated[Path, typer.Argument(help="laser2.spm, the official SentencePiece model")],
+    weights: Annotated[
+        Path, typer.Argument(help="laser2.pt, or LASER1's bilstm.93langs.2018-12-26.pt: the official weights")
+    ],
+    vocabulary: Annotated[
+        list[Path], typer.Argument(help="laser2.spm, or LASER1's 93langs.fcodes and 93langs.fvocab")
+    ],
     output: Annotated[Path, typer.Argument(help="a new folder, for `kind: laser` in params.yaml")],
 ) -> None:
-    """Make LASER2's files a safe checkpoint.
+    """Make LASER1's or LASER2's files a safe checkpoint.
 
     Example: orthoglot convert-laser laser2.pt laser2.spm weights/laser2
     """
     options.check_place(output)
-    from orthoglot.encoders.laser import convert
+    from orthoglot.encoders.laser_release import convert
 
-    convert(weights, pieces, output)
-    typer.echo(f"LASER2: {output}", err=True)
+    name = convert(weights, vocabulary, output)
+    typer.echo(f"{name}: {output}", err=True)

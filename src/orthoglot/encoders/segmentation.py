@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from orthoglot.errors import ConfigError, DataError
 
-SegmenterName = Literal["jieba", "rjieba", "jumanpp", "sudachi", "characters", "moses"]
+SegmenterName = Literal["jieba", "rjieba", "jumanpp", "sudachi", "mecab", "characters", "moses"]
 Cut = Callable[[str], list[str]]
 # Seconds that Juman++ may take to say its version, and to cut a sentence.
 TIMEOUT = 60
@@ -58,7 +58,7 @@ class Segmenter:
 
 
 class _SentenceSegmenter(Segmenter):
-    """Moses' general rules, for which the next word matters, and which remove control characters."""
+    """One for which the next word matters: Moses' general rules, which remove control characters, and MeCab."""
 
     def words(self, sentence: str) -> str:
         return " ".join(self._cut(sentence))
@@ -98,6 +98,24 @@ def _sudachi() -> Segmenter:
 
     version = f"{_installed('sudachi', 'sudachipy')}, dictionary {_installed('sudachi', 'sudachidict-core')}"
     return Segmenter("sudachi", version, start)
+
+
+def _mecab() -> Segmenter:
+    version = f"{_installed('mecab', 'mecab-python3')}, dictionary {_installed('mecab', 'ipadic')}"
+
+    def start() -> Cut:
+        mecab: Any = import_module("MeCab")
+        tagger = mecab.Tagger(f"{import_module('ipadic').MECAB_ARGS} -Owakati")
+
+        def cut(text: str) -> list[str]:
+            words: list[str] = (tagger.parse(text) or "").split()
+            if "".join(words) != "".join(text.split()):
+                raise DataError(f"segmenter mecab: cut {text!r} into {words}, which is other text")
+            return words
+
+        return cut
+
+    return _SentenceSegmenter("mecab", version, start)
 
 
 def _jumanpp() -> Segmenter:
@@ -156,6 +174,7 @@ _OPEN: dict[SegmenterName, Callable[[], Segmenter]] = {
     "rjieba": _rjieba,
     "jumanpp": _jumanpp,
     "sudachi": _sudachi,
+    "mecab": _mecab,
     "characters": _characters,
     "moses": _moses,
 }

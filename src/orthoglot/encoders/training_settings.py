@@ -21,7 +21,7 @@ Words = Literal["moses", "unicode"]
 # Scripts of the languages that a segmenter cuts.
 _HAN, _JAPANESE = frozenset({"Hans", "Hant"}), frozenset({"Jpan"})
 SCRIPTS: dict[SegmenterName, frozenset[str]] = {
-    **{"jieba": _HAN, "rjieba": _HAN, "jumanpp": _JAPANESE, "sudachi": _JAPANESE},
+    **{"jieba": _HAN, "rjieba": _HAN, "jumanpp": _JAPANESE, "sudachi": _JAPANESE, "mecab": _JAPANESE},
     "characters": _HAN | _JAPANESE,
     "moses": frozenset({"Khmr", "Laoo", "Mymr", "Thai", "Tibt"}),
 }
@@ -37,8 +37,8 @@ class TokenizerSettings(Settings):
     segmenters: dict[Language, SegmenterName] = {}
     """With `words: moses`, what cuts text of a language without spaces into words; the paper's are
     `{zh: jieba, ja: jumanpp, th: moses, my: moses}`. A language that is not named is only lower-cased. `rjieba` is
-    faster than `jieba`, `sudachi` and `characters` need no program but a Python package or none; all of them cut
-    differently."""
+    faster than `jieba`, `sudachi`, `mecab` and `characters` need no program but a Python package or none; all of them
+    cut differently."""
     vocabulary: Count = 60_000
     """Number of tokens."""
     sentences: Count = 10_000_000

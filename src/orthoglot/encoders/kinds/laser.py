@@ -1,4 +1,4 @@
-"""Kind `laser`: LASER2, converted."""
+"""Kind `laser`: LASER1 or LASER2, converted."""
 
 from __future__ import annotations
 
@@ -10,15 +10,21 @@ from orthoglot.encoders.settings import FrozenSettings, Kind, Precision
 
 if TYPE_CHECKING:
     from orthoglot.encoders.base import Encoder
-    from orthoglot.encoders.laser import LaserTokenizer
+    from orthoglot.encoders.laser_tokenizers import LaserTokenizer
 
 
-SOURCE = "https://dl.fbaipublicfiles.com/nllb/laser"
-FILES = ("config.json", "model.safetensors", "vocab.json", "sentencepiece.model")
+# Where the official files are, and their names, the weights first.
+SOURCES = {
+    "LASER1": ("laser/models", ("bilstm.93langs.2018-12-26.pt", "93langs.fcodes", "93langs.fvocab")),
+    "LASER2": ("nllb/laser", ("laser2.pt", "laser2.spm")),
+}
+# What a converted folder holds: both have the first three, LASER2 the pieces, LASER1 the files of fastBPE.
+FILES = ("config.json", "model.safetensors", "vocab.json")
+PIECES, CODES, VOCABULARY = "sentencepiece.model", "merges.txt", "vocab.txt"
 
 
 class LaserSettings(FrozenSettings):
-    """LASER2, from the folder that `orthoglot convert-laser` wrote; the end token counts in `max_tokens`."""
+    """LASER1 or LASER2, from the folder that `orthoglot convert-laser` wrote; the end token counts in `max_tokens`."""
 
     kind: Literal["laser"]
 
@@ -38,27 +44,31 @@ def load(folder: Path, device: str, precision: Precision) -> Encoder:
 
 
 def tokenizer(place: Path, name: str) -> LaserTokenizer:
-    """See `LaserTokenizer`."""
-    from orthoglot.encoders.laser import LaserTokenizer
+    """As `open_tokenizer` of LASER."""
+    from orthoglot.encoders.laser_tokenizers import open_tokenizer
 
-    return LaserTokenizer(place, name)
+    return open_tokenizer(place, name)
 
 
 def place(checkpoint: str, _: str) -> Path:
     """The folder that `orthoglot convert-laser` wrote.
 
+    One without codes of fastBPE is LASER2's, unless it is called laser1.
+
     Raises:
         OfflineError: a file is not on this machine.
     """
-    return locate_converted(checkpoint, FILES, hint(checkpoint))
+    folder = Path(checkpoint)
+    name = "LASER1" if (folder / CODES).is_file() or folder.name == "laser1" else "LASER2"
+    further = (PIECES,) if name == "LASER2" else (CODES, VOCABULARY)
+    return locate_converted(checkpoint, (*FILES, *further), hint(name, checkpoint))
 
 
-def hint(output: str) -> str:
-    """The one command that fetches LASER2's official files and converts them."""
-    return (
-        f"fetch and convert LASER2 with: curl -fL -O {SOURCE}/laser2.pt -O {SOURCE}/laser2.spm"
-        f" && orthoglot convert-laser laser2.pt laser2.spm {output}"
-    )
+def hint(name: str, output: str) -> str:
+    """The one command that fetches the official files of LASER1 or LASER2 and converts them."""
+    at, files = SOURCES[name]
+    fetched = " ".join(f"-O https://dl.fbaipublicfiles.com/{at}/{file}" for file in files)
+    return f"fetch and convert {name} with: curl -fL {fetched} && orthoglot convert-laser {' '.join(files)} {output}"
 
 
 KIND = Kind(LaserSettings, make, load, tokenizer, place)

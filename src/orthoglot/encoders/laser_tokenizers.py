@@ -1,0 +1,130 @@
+"""From raw sentences to the ids that LASER1 and LASER2 read.
+
+Source: docs/papers.md#laser1-text.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+
+from sacremoses import MosesPunctNormalizer
+
+from orthoglot.encoders import moses4
+from orthoglot.encoders.base import open_pieces
+from orthoglot.encoders.fastbpe import FastBpe
+from orthoglot.encoders.greek import romanised
+from orthoglot.encoders.kinds.laser import CODES, VOCABULARY
+from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.segmentation import SegmenterName
+from orthoglot.encoders.tokenization import SEGMENTERS, log_truncated, read_segmenters
+from orthoglot.errors import DataError
+
+PAD, END, UNKNOWN = 1, 2, 3
+RESERVED = {"<s>": 0, "<pad>": PAD, "</s>": END, "<unk>": UNKNOWN}
+# LASER1's text is cut into words by these after Moses' rules; Wu Chinese and Cantonese are treated as Chinese.
+SEGMENTED: dict[str, SegmenterName] = {"ja": "mecab", "zh": "jieba"}
+_CHINESE = {"wuu": "zh", "yue": "zh"}
+
+
+class LaserTokenizer(ABC):
+    """A chain from raw sentence to ids.
+
+    The language decides how quotation marks and numbers are normalised, and more in LASER1; each side of a pair gets
+    its own code (docs/papers.md#oracle-laser-languages), and English rules stand in for an unknown one ("").
+    """
+
+    unknown = UNKNOWN
+
+    def __init__(self, folder: Path, name: str):
+        """Read vocab.json of the encoder `name`.
+
+        Raises:
+            DataError: it is damaged.
+        """
+        try:
+            self._ids: dict[str, int] = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise DataError(f"encoder {name}: {folder} cannot be read ({error})") from error
+
+    @abstractmethod
+    def pieces(self, sentences: Sequence[str], language: str) -> list[list[str]]:
+        """The pieces of each sentence, however many."""
+
+    def encode(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
+        """Ids of raw sentences truncated so that an end token fits; a piece that LASER did not see has the id 3."""
+        rows = self.pieces(sentences, language or "en")
+        log_truncated(sum(len(row) >= max_tokens for row in rows), len(sentences), language, max_tokens)
+        return Ragged.of([[self._ids.get(piece, UNKNOWN) for piece in row[: max_tokens - 1]] for row in rows])
+
+
+class Laser2Tokenizer(LaserTokenizer):
+    """Moses punctuation of the language, lower case, SentencePiece.
+
+    The official scripts leave the language at English unless another one is given.
+    """
+
+    def __init__(self, folder: Path, name: str):
+        """Read vocab.json and sentencepiece.model of the encoder `name`.
+
+        Raises:
+            DataError: one of them is damaged.
+        """
+        self._model = open_pieces(folder, name)
+        super().__init__(folder, name)
+
+    def pieces(self, sentences: Sequence[str], language: str) -> list[list[str]]:
+        """See `LaserTokenizer.pieces`."""
+        normalise = _punctuation(language).normalize
+        texts = [normalise(one).lower() for one in sentences]
+        return self._model.encode(texts, out_type=str, num_threads=1)
+
+
+class Laser1Tokenizer(LaserTokenizer):
+    """Moses' words of the language, jieba or MeCab, Greek in Latin letters, lower case, fastBPE.
+
+    As LASER's source/lib/text_processing.py does for files: entities such as &amp; stay as they are.
+    """
+
+    def __init__(self, folder: Path, name: str):
+        """Read vocab.json, the codes and the vocabulary of fastBPE, and the segmenters of the encoder `name`.
+
+        Raises:
+            ConfigError: a segmenter is not installed, or in another version than at the conversion.
+            DataError: a file is damaged.
+        """
+        super().__init__(folder, name)
+        self._bpe = FastBpe(folder / CODES, folder / VOCABULARY)
+        self._segmenters = read_segmenters(folder)
+        if missing := SEGMENTED.keys() - self._segmenters.keys():
+            raise DataError(f"encoder {name}: {folder / SEGMENTERS} does not name what cuts {min(missing)}")
+
+    def pieces(self, sentences: Sequence[str], language: str) -> list[list[str]]:
+        """See `LaserTokenizer.pieces`."""
+        language = _CHINESE.get(language, language)
+        return [self._bpe.subwords(self._words(sentence, language)) for sentence in sentences]
+
+    def _words(self, sentence: str, language: str) -> str:
+        words = moses4.words(sentence, language)
+        if language in self._segmenters:
+            words = self._segmenters[language].words(words)
+        if language == "el":
+            words = romanised(words)
+        return words.lower()
+
+
+def open_tokenizer(folder: Path, name: str) -> LaserTokenizer:
+    """That of a converted LASER1, which has codes of fastBPE, or of a LASER2.
+
+    Raises:
+        ConfigError, DataError: as `Laser1Tokenizer` and `Laser2Tokenizer`.
+    """
+    return (Laser1Tokenizer if (folder / CODES).is_file() else Laser2Tokenizer)(folder, name)
+
+
+@functools.cache
+def _punctuation(language: str) -> MosesPunctNormalizer:
+    return MosesPunctNormalizer(language)
