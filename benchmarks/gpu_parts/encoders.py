@@ -149,7 +149,8 @@ def phase_2(part: Part, precision: str) -> None:
             "batch_size": part.size(own.text.batch_size, 8),
         }
     )
-    own = own.model_copy(update={"processes": 1, "precision": precision, "text": phase})
+    mlm = own.mlm.model_copy(update={"weight": 1.0})
+    own = own.model_copy(update={"processes": 1, "precision": precision, "text": phase, "mlm": mlm})
     torch.manual_seed(1)
     kind: models.Shape = part.size("xlmr-large", "tiny")  # type: ignore[assignment]
     encoder = models.continued(kind, predicts=True)

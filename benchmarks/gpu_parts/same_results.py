@@ -242,6 +242,7 @@ def emma_x_settings(part: Part, **changed: Any) -> EmmaXSettings:
         update={
             "parallel": found.parallel.model_copy(update={"batch_size": part.size(32, 8), **EIGHT}),
             "text": found.text.model_copy(update={"batch_size": part.size(64, 8), "known_pairs": 4, **EIGHT}),
+            "mlm": found.mlm.model_copy(update={"weight": 1.0}),
             "processes": 1,
             "precision": "float32",
             "chunk_tokens": 512,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from collected_sets import collected
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from orthoglot.benchmarks.collected import read_all, sentence_keys
 from orthoglot.benchmarks.kinds import code_switched, local, nway, qe, sts
@@ -257,14 +257,11 @@ def test_a_graded_file_that_is_not_as_it_should_be_is_refused(
         collected(_graded(str(tmp_path / "wide.tsv"), ["de-zh"]), tmp_path)
 
 
-def test_words_are_swapped_and_the_sentences_before_are_kept_out_of_training_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(code_switched, "RATE", 1.0)
+def test_words_are_swapped_and_the_sentences_before_are_kept_out_of_training_too(tmp_path: Path) -> None:
     pairs = [("Der Hund, Anna!", "The dog, Anna!"), ("Niemals", "Never"), ("Wo ist er?", "Where is he?")]
     (tmp_path / "set.de-en.tsv").write_text("".join("\t".join(pair) + "\n" for pair in pairs))
     (tmp_path / "words.en-de.txt").write_text("dog hund\nwhere @ wo\nanna\tanna\n")
-    settings = _mixing(tmp_path, "de")
+    settings = _mixing(tmp_path, "de", rate=1.0)
     assert settings.outside == [str(tmp_path / name) for name in ("set.de-en.tsv", "words.en-de.txt")]
     output = collected(settings, tmp_path / "mixed")
     (mixed,) = code_switched.read(output)
@@ -287,6 +284,33 @@ def test_words_are_swapped_and_the_sentences_before_are_kept_out_of_training_too
         collected(settings, output)
     with pytest.raises(DataError, match=r"no file for fr, e\.g\. .*set\.fr-en"):
         collected(_mixing(tmp_path, "de", "fr"), output)
+
+
+def test_the_rate_of_swapped_words_is_a_setting_and_recorded(tmp_path: Path) -> None:
+    sentence = " ".join(["hund", "katze"] * 20)
+    (tmp_path / "set.de-en.tsv").write_text(f"{sentence}\tdogs and cats\n" * 100)
+    (tmp_path / "words.en-de.txt").write_text("dog hund\n")
+    swapped = {}
+    for rate in (0.1, 0.5, 0.9, 1.0):
+        output = collected(_mixing(tmp_path, "de", rate=rate), tmp_path / f"mixed-{rate}")
+        counts = json.loads((output / "counts.json").read_text())["de"]
+        assert (counts["rate"], counts["words"], counts["known"]) == (rate, 4000, 2000)
+        (mixed,) = code_switched.read(output)
+        assert sum(one.split().count("dog") for one in mixed.source_sentences) == counts["swapped"]
+        swapped[rate] = counts["swapped"]
+    # Of 2,000 words; sd at most 22. At 0.1 of 20 words, 12 % of the sentences are drawn again.
+    assert swapped[0.1] == pytest.approx(228, abs=60)
+    assert swapped[0.5] == pytest.approx(1000, abs=90)
+    assert swapped[0.9] == pytest.approx(1800, abs=60)
+    assert swapped[1.0] == 2000
+    default, stated = (_mixing(tmp_path, "de", **values) for values in ({}, {"rate": 0.5}))
+    assert default == stated
+
+
+@pytest.mark.parametrize("rate", [0.0, -0.1, 1.1, "0.5"])
+def test_a_rate_that_swaps_nothing_or_is_no_share_is_refused(rate: object, tmp_path: Path) -> None:
+    with pytest.raises(ValidationError, match="rate"):
+        _mixing(tmp_path, "de", rate=rate)
 
 
 def test_real_graded_pairs_are_collected_whole(shared_data: Path, tmp_path: Path) -> None:

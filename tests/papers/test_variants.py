@@ -17,8 +17,8 @@ from orthoglot.errors import DataError
 from orthoglot.papers.claims import FAILS, HOLDS, UNDECIDED, UNTESTABLE, Outcome, evaluate_claims
 from orthoglot.papers.measured import (
     NO_LANGUAGE,
-    NO_RUN,
     NO_TASK,
+    NO_TIME,
     NO_TUNING,
     NO_VARIANT,
     WHOLE,
@@ -27,10 +27,11 @@ from orthoglot.papers.measured import (
     further_cells,
     whole_cells,
 )
-from orthoglot.papers.published import P_AT_1, PAPERS
+from orthoglot.papers.published import P_AT_1, PAPERS, TIME
 from orthoglot.papers.runs import Run, parameters, run_of_variants
 from orthoglot.papers.table import write_paper
 from orthoglot.statistics.records import HEAD, LONG_TAIL, write_records
+from orthoglot.training.speed import Speed
 
 # Student's t, 97.5 %: 12.706 for two values, 4.303 for three.
 T2, T3 = 12.706204736, 4.302652730
@@ -189,7 +190,7 @@ def test_what_cannot_be_measured_says_why(found: list[Cell]) -> None:
     reasons = {tuple(getattr(one.printed, name) for name in names): one.reason for one in found}
     assert reasons["ems", "mldoc", "en->xx"] == NO_TASK
     assert reasons["ems", "flores-240", "both"] == NO_LANGUAGE
-    assert reasons["ems", "training", ""] == NO_RUN
+    assert reasons["ems", "training", ""] == NO_TIME
     assert reasons["ugt", "tatoeba-58", "both"] == NO_VARIANT
     assert reasons["a100", "tatoeba-58", "both"] == NO_VARIANT
     assert reasons["ems", "tatoeba-58", "both"] == ""
@@ -324,7 +325,9 @@ def test_the_table_is_shaped_like_the_papers(made: SimpleNamespace) -> None:
     assert found["EMS", "difference"][0] == "-13.80 ≠"
     assert found["EMS", "measured"][2] == "– no language"
     assert found["EMS", "measured"][3] == "56.00 [43.29, 68.71] ± 1.41 1 of 91 pairs among 1,000, paper 1,012"
-    assert found["EMS", "measured"][-1] == "– no run"
+    assert found["EMS", "measured"][-1] == "– no time"
+    assert "No time: its training was not timed, or its logs were removed." in made.text["ems-table.md"]
+    assert "Seconds" not in made.text["ems-table.md"]
     assert found["A100, batch 200", "published"][0] == "89.8 no variant"
     assert ("A100, batch 200", "measured") not in found
     assert ("released", "measured") in found
@@ -354,6 +357,62 @@ def test_the_table_is_shaped_like_the_papers(made: SimpleNamespace) -> None:
     ]
     assert "Long tail: directions from or to xh; head: the others." in made.text["ems-table.md"]
     assert "2 seeds (1, 2)" in made.text["ems-table.md"]
+
+
+def timed(root: Path, **about: Speed) -> Mapping[Path, Speed]:
+    """Speeds by encoder folder, of "variant_seed"."""
+    parts = {name.rpartition("_"): speed for name, speed in about.items()}
+    return {
+        root / variant.replace("_", "-") / f"seed{seed}" / "encoder": speed
+        for (variant, _, seed), speed in parts.items()
+    }
+
+
+def test_seconds_of_a_training_stand_in_their_column_with_the_hardware(tmp_path: Path) -> None:
+    speeds = timed(
+        tmp_path / "in",
+        ems_1=Speed(500, 20.0, "A"),
+        ems_2=Speed(250, 10.5, "A"),
+        without_xtr_1=Speed(500, 15.0, "A"),
+        without_xtr_2=Speed(500, 15.5, "A"),
+    )
+    run = run_of(tmp_path / "in", speeds=speeds)
+    found = every_cell(run)
+    cell = one_of(found, variant="without-xtr", task=TIME)
+    assert cell.measured is not None
+    assert cell.less_base is not None
+    assert cell.measured.by_seed == {1: 30.0, 2: 31.0}
+    assert cell.less_base.by_seed == {1: -10.0, 2: -11.0}
+    assert (cell.printed.number, cell.printed_less_base) == (696, -36)
+    assert (cell.difference, cell.like_for_like) == (30.5 - 696, False)
+    assert one_of(found, variant="ugt", task=TIME).reason == NO_VARIANT
+    # A variant that the paper does not have is shown with what is known of it.
+    assert those(found, variant="released", task=TIME) == []
+    assert not any(one.printed.task == TIME for one in whole_cells(run))
+    (tmp_path / "out").mkdir()
+    write_paper(run, tmp_path / "out")
+    text = (tmp_path / "out/ems-table.md").read_text()
+    shown = {(row[0], row[1]): row[2:] for row in rows_of(text, "Table XIV: ablation")}
+    assert shown["EMS", "published"][-1] == "732"
+    assert shown["EMS", "measured"][-1] == "41 [28, 54] ± 1"
+    assert shown["EMS", "difference"][-1] == "-691 ≠"
+    assert "Seconds: all steps, without validation and saving, on A; the paper's are of four V100." in text
+    content = json.loads((tmp_path / "out/ems-table.json").read_text())
+    assert content["hardware"] == "A"
+    # Fewer seconds are better, fewer hits are not.
+    less = (tmp_path / "out/ems-table.html").read_text().split("less EMS", 1)[1]
+    assert re.search(r'class="good">-10 ', less)
+    assert re.search(r'class="bad">-10\.50 ', less)
+
+
+def test_what_was_not_timed_is_grey_beside_what_was(tmp_path: Path) -> None:
+    speeds = timed(tmp_path, ems_1=Speed(500, 20.0, "A"), ems_2=Speed(500, 30.0, "B"))
+    run = run_of(tmp_path, speeds=speeds)
+    assert run.hardware == "A: ems; B: ems"
+    found = every_cell(run)
+    assert one_of(found, variant="ems", task=TIME).measured is not None
+    cell = one_of(found, variant="without-xtr", task=TIME)
+    assert (cell.measured, cell.reason) == (None, NO_TIME)
 
 
 def test_files_hold_every_cell_with_its_seeds(made: SimpleNamespace) -> None:

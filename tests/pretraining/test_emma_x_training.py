@@ -355,12 +355,13 @@ def test_the_same_settings_give_the_same_bytes_however_often_stopped(
     [
         changed(classifier="linear", ranks=2),
         changed("parallel", order="apart", virtual="released", smoothing=0.3),
+        changed("parallel", order="apart", virtual="released", batch_size=3, schedule="linear"),
         changed("text", **KNOWN, smoothing=0.3),
         changed("text", text="both"),
         changed("text", text="beside"),
         changed(queue=0),
     ],
-    ids=["linear", "released", "pairs", "both", "beside", "no-queue"],
+    ids=["linear", "released", "three-pairs", "pairs", "both", "beside", "no-queue"],
 )
 def test_every_reading_trains(settings: EmmaXSettings, bitext: list[Path], tmp_path: Path) -> None:
     rows = history_of(run(bitext, tmp_path, settings))

@@ -156,6 +156,25 @@ def test_variants_are_trained_measured_and_tabulated(ran: Workspace) -> None:
         assert set(found["parameters"].values()) == {found["parameters"][base]}
 
 
+def test_trainings_are_timed_beside_their_logs_and_the_time_is_tabulated(ran: Workspace) -> None:
+    found = table(ran, "ems")
+    seconds = {
+        one["encoder_here"]: one["measured"]
+        for one in found["cells"]
+        if one["dataset"] == "training" and one["measured"] is not None
+    }
+    assert set(seconds) == set(VARIANTS["ems"])
+    for variant, took in seconds.items():
+        (file,) = (ran.folder / f"logs/ablation/mini/ems/{variant}/seed3").glob("encoder.*.speed/speed.json")
+        stated = json.loads(file.read_text())
+        assert took == pytest.approx(1000 * stated["seconds"] / stated["steps"], abs=1e-5)
+        assert found["hardware"] == stated["hardware"]
+    assert not list((ran.folder / "ablation").rglob("speed.json"))
+    # Of Emma-X one for each phase.
+    phases = {path.parent.name for path in (ran.folder / "logs/ablation/mini/emma-x").rglob("speed.json")}
+    assert phases == {"parallel-encoder-classifier", "text"}
+
+
 @pytest.fixture
 def decomposer(ran: Workspace) -> Path:
     return ran.folder / "models/mini/decomposers/ems-mini/dream+oracle/seed1"

@@ -31,6 +31,14 @@ def parts(settings: Any, code: Mapping[str, str], files: Mapping[str, str]) -> d
     return {"settings": _decisive(settings), "code": code, "files": files}
 
 
+def speed_of(folder: str | Path, key: str) -> Path:
+    """Where the speed of a training is recorded (`orthoglot.training.speed`): beside its log, by key.
+
+    It is no part of a result, and may be deleted.
+    """
+    return Path("logs") / f"{folder}.{key}.speed"
+
+
 def _decisive(settings: Any) -> Any:
     if not isinstance(settings, dict):
         return settings
@@ -70,6 +78,10 @@ class Job:
     def folders(self, role: str) -> list[Path]:
         """The input folders with this role."""
         return [Path(folder) for folder in self._inputs.get(role, {})]
+
+    def speeds(self, role: str) -> dict[Path, Path]:
+        """Where the speed of each training in the input folders with this role is recorded, by folder."""
+        return {Path(folder): speed_of(folder, key) for folder, key in self._inputs.get(role, {}).items()}
 
     def folder(self, role: str) -> Path:
         """The only input folder with this role."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from orthoglot.encoders import kinds
-from orthoglot.jobs.job import Job
+from orthoglot.jobs.job import Job, speed_of
 from orthoglot.training.distributed import launch
 
 
@@ -37,7 +37,7 @@ def train(job: Job, output: Path) -> None:
     encoders = {role: folders[0] for role in ("start", "teacher") if (folders := job.folders(role))}
     tokens = next(iter(job.folders("tokens")), None)
     inputs = kinds.Inputs(job.folders("bitext"), job.folders("corpora"), tokens, encoders)
-    options = kinds.RunOptions(job.device, job.checkpoint)
+    options = kinds.RunOptions(job.device, job.checkpoint, speed=speed_of(job.output, job.key))
     if job.curves:
         options = replace(options, curves=Path(job.curves["folder"]), tools=tuple(job.curves["tools"]))
     kinds.make_encoder(settings, job.settings["name"], inputs, options, output)

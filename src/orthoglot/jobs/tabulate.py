@@ -6,6 +6,7 @@ from orthoglot.jobs.job import Job
 from orthoglot.papers.published import load_paper
 from orthoglot.papers.runs import run_of_variants
 from orthoglot.papers.table import write_paper, write_results
+from orthoglot.training.speed import read_speed
 
 
 def run(job: Job) -> None:
@@ -14,6 +15,11 @@ def run(job: Job) -> None:
     paper = load_paper(settings.pop("paper"))
     if paper.variants:
         folders = job.folders("evaluations"), job.folders("encoders")
-        job.run(lambda output: write_paper(run_of_variants(paper, *folders, **settings), output))
+        speeds = {
+            folder: found for folder, place in job.speeds("encoders").items() if (found := read_speed(place))
+        }
+        job.run(
+            lambda output: write_paper(run_of_variants(paper, *folders, speeds=speeds, **settings), output)
+        )
     else:
         job.run(lambda output: write_results(paper.name, job.folder("results"), output))

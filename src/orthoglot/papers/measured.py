@@ -11,6 +11,7 @@ from typing import Any
 from orthoglot.papers.published import (
     P_AT_1,
     RETRIEVAL,
+    TIME,
     Paper,
     Printed,
     printed_mean,
@@ -32,6 +33,7 @@ NO_DATA = "no data"
 NO_LANGUAGE = "no language"
 NO_RECORD = "no record"
 NO_RUN = "no run"
+NO_TIME = "no time"
 NO_TUNING = "no fine-tuning"
 REASONS = {
     NO_ENCODER: "its checkpoint is not in this run",
@@ -42,6 +44,7 @@ REASONS = {
     NO_LANGUAGE: "the data set is here, but not this language or track",
     NO_RECORD: "the run has this data set, but not this view or metric of it",
     NO_RUN: "no run can have it, as its table says",
+    NO_TIME: "its training was not timed, or its logs were removed",
     NO_TUNING: "the paper goes on training the encoder on the task, which is not done here",
 }
 
@@ -110,9 +113,13 @@ class Cell:
 
     @property
     def like_for_like(self) -> bool:
-        """Whether `difference` compares the same languages of the same data, searched among as many candidates."""
+        """Whether `difference` compares the same languages of the same data, searched among as many candidates.
+
+        Times never do: they are of other hardware.
+        """
         return (
             self.difference is not None
+            and self.printed.task != TIME
             and self.same_candidates
             and not self.stand_in
             and (not self.missing or self.like is not None)
@@ -289,8 +296,9 @@ def find(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
     cell = Cell(printed, encoder, method)
     datasets = _datasets(printed, run)
     if not datasets:
-        return replace(cell, reason=NO_DATA if run.measured.datasets(printed.task) else NO_TASK)
-    parts = _parts(printed, datasets, run)
+        elsewhere = NO_DATA if run.measured.datasets(printed.task) else NO_TASK
+        return replace(cell, reason=NO_TIME if printed.task == TIME else elsewhere)
+    parts = {ALL: [(datasets[0], ALL)]} if printed.task == TIME else _parts(printed, datasets, run)
     if not parts:
         return replace(cell, reason=NO_LANGUAGE)
     subsets = [(member, *one) for member, some in parts.items() for one in some]
@@ -298,7 +306,7 @@ def find(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
     number = run.over([(Name(*about, dataset, printed.metric), subset) for _, dataset, subset in subsets])
     cell = replace(cell, dataset=" + ".join(dict.fromkeys(dataset for _, dataset, _ in subsets)))
     if number is None:
-        return replace(cell, reason=NO_RECORD)
+        return replace(cell, reason=NO_TIME if printed.task == TIME else NO_RECORD)
     paper = [printed.data.candidates.get(member) for member, _, _ in subsets]
     source = run.measured.stated("source", task=printed.task, dataset=datasets[0])
     return replace(

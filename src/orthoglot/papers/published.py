@@ -26,6 +26,10 @@ from orthoglot.statistics.records import ALL, P_AT_1
 PUBLISHED = Path(__file__).parent / "published"
 CROSS_LINGUAL = "cross-lingual"
 RETRIEVAL = ("tatoeba", "nway", "heldout")
+# How long a training takes: its task, data set and metric.
+TIME = "time"
+TRAINING = "training"
+SECONDS = "seconds per 1,000 steps"
 
 
 class Variant(NamedTuple):
@@ -88,6 +92,7 @@ class Paper(NamedTuple):
         unmeasured: why no run has one of these encoders.
         variants: of the encoder that it trains; empty for the papers on decomposers.
         base: the variant that the others are compared with.
+        hardware: that it prints times of.
         suite: of tables of undivided vectors, which show every task of each encoder of a run, measured or not, below
             the paper's: what the paper is called in the target `<suite>-table`.
         panels: of a figure of gaps, each with the method with and the one without what the paper adds.
@@ -104,6 +109,7 @@ class Paper(NamedTuple):
     encoders: Mapping[str, tuple[str, ...]] = {}
     variants: Mapping[str, Variant] = {}
     base: str = ""
+    hardware: str = ""
     unmeasured: Mapping[str, str] = {}
     suite: str = ""
     panels: Mapping[str, tuple[str, str]] = {}

@@ -14,18 +14,20 @@ from functools import cache, cached_property
 from itertools import chain, product
 from pathlib import Path
 from statistics import fmean
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from safetensors import safe_open
 
 from orthoglot.errors import DataError
-from orthoglot.papers.published import CROSS_LINGUAL, METHODS, P_AT_1, Claim, Paper
+from orthoglot.papers.published import CROSS_LINGUAL, METHODS, P_AT_1, SECONDS, TIME, TRAINING, Claim, Paper
 from orthoglot.statistics.comparisons import ORIGINAL
 from orthoglot.statistics.intervals import over_trainings
 from orthoglot.statistics.records import ALL, LONG_TAIL, Record, read_records
 from orthoglot.statistics.table import Measured, Name, Number
 from orthoglot.tasks.examples import Shown
+from orthoglot.training.speed import Speed, listed
 
 SENTENCE = "sentence"
 
@@ -65,6 +67,7 @@ class Run:
         long_tail: languages of which the run's preset has little text.
         confidence: of intervals over seeds, None for intervals over sentences.
         parameters: numbers of weights, by variant, where they are known.
+        hardware: that the variants were timed on, "" where none was.
         examples: sentences that the run shows.
         languages: of its sentence pairs.
         known: the languages that each encoder states.
@@ -77,6 +80,7 @@ class Run:
     long_tail: Collection[str] = ()
     confidence: float | None = None
     parameters: Mapping[str, int | None] = field(default_factory=dict)
+    hardware: str = ""
     examples: Sequence[Shown] = ()
     languages: Sequence[str] = ()
     known: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -211,17 +215,19 @@ def run_of_variants(
     evaluations: Sequence[Path],
     encoders: Sequence[Path] = (),
     *,
+    speeds: Mapping[Path, Speed] = MappingProxyType({}),
     encoder: str,
     variants: Mapping[str, Mapping[str, Any]],
     long_tail: Collection[str],
     confidence: float,
 ) -> Run:
-    """The variants of an encoder by P@1; `encoder` and the following as in `Run`.
+    """The variants of an encoder by P@1, and by the time of their training; `encoder` and the following as in `Run`.
 
     Args:
         paper: one of `ENCODER_PAPERS`.
         evaluations: folders .../<variant>/seed<k>/<anything> with records.jsonl.
         encoders: such folders with the encoders.
+        speeds: of their trainings, by folder, where they are known.
     Raises:
         DataError: a folder that does not say its seed, or holds no P@1; variants of different seeds.
     """
@@ -240,12 +246,18 @@ def run_of_variants(
             groups[variant, r.method, r.view, r.task, r.dataset, r.subset].append(own)
     if len({tuple(sorted(some)) for some in seeds.values()}) > 1:
         raise DataError(f"variants were trained with different seeds: {dict(seeds)}")
+    for folder, speed in speeds.items():
+        variant, seed = folder.parents[1].name, int(folder.parent.name.removeprefix("seed"))
+        names = TIME, TRAINING, ALL, SENTENCE, variant, ORIGINAL
+        timed = Record(*names, seed, SECONDS, speed.seconds_per_1000, None, None, speed.steps, {})
+        groups[variant, ORIGINAL, SENTENCE, TIME, TRAINING, ALL].append(timed)
     means = [
         replace(some[0], seed=None, value=fmean(record.value for record in some)) for some in groups.values()
     ]
     measured = Measured([record for some in groups.values() for record in some] + means)
     sizes = {folder.parents[1].name: parameters(folder) for folder in encoders}
-    return Run(paper, measured, encoder, variants, long_tail, confidence, sizes)
+    where = listed((folder.parents[1].name, speed) for folder, speed in speeds.items()) if speeds else ""
+    return Run(paper, measured, encoder, variants, long_tail, confidence, sizes, where)
 
 
 def parameters(folder: Path) -> int | None:

@@ -19,7 +19,7 @@ from orthoglot.errors import DataError
 from orthoglot.papers.claims import FAILS, HOLDS, Case, Outcome, evaluate_claims
 from orthoglot.papers.gaps import gap_figure, gap_table, gaps
 from orthoglot.papers.measured import NO_DATA, REASONS, WHOLE, Cell, cells, further_cells, whole_cells
-from orthoglot.papers.published import DECOMPOSER_PAPERS, P_AT_1, SUITES, Coverage, Paper, load_paper
+from orthoglot.papers.published import DECOMPOSER_PAPERS, P_AT_1, SUITES, TIME, Coverage, Paper, load_paper
 from orthoglot.papers.runs import SENTENCE, Run
 from orthoglot.receipts import holds
 from orthoglot.report import tables
@@ -75,6 +75,7 @@ def write_paper(run: Run, output: Path) -> None:
         "claims": [one.row() for one in tested],
         "gaps": [one.row() for one in changes],
         "parameters": run.parameters,
+        "hardware": run.hardware,
     }
     stem = f"{paper.name}-table"
     lead = _lead(known + further if paper.suite else known)
@@ -297,7 +298,8 @@ def _how(run: Run, own: Sequence[Cell]) -> str:
     return (
         f"{how}; in the paper's scale, {P_AT_1} in percent. Difference: measured minus published. A mean over part of "
         "the languages is compared with the paper's mean over the same ones where it prints each of them (small). "
-        "≠: not like for like, since the languages or the number of candidates differ. Grey: not measured here."
+        "≠: not like for like, since the languages, the number of candidates or the hardware differ. Grey: not "
+        "measured here."
     )
 
 
@@ -406,7 +408,8 @@ def _less_base(cell: Cell) -> tables.Cell:
     if cell.less_base is None or cell.less_base.ends is None:
         return found
     every = (*cell.less_base.ends, *cell.less_base.by_seed.values())
-    tone = "good" if min(every) > 0 else "bad" if max(every) < 0 else ""
+    more, less = ("bad", "good") if cell.printed.task == TIME else ("good", "bad")
+    tone = more if min(every) > 0 else less if max(every) < 0 else ""
     return found._replace(tone=tone)
 
 
@@ -420,6 +423,9 @@ def _legend(run: Run, shown: Sequence[Cell]) -> list[str]:
             have, lack = (" ".join(_short(member) for member in some) for some in (one.over, one.missing))
             partial[f"{one.printed.dataset} was measured on {have}; not on {lack}."] = None
     legend += partial
+    if any(one.measured is not None and one.printed.task == TIME for one in shown):
+        theirs = f"; the paper's are of {run.paper.hardware}" if run.paper.hardware else ""
+        legend.append(f"Seconds: all steps, without validation and saving, on {run.hardware}{theirs}.")
     if any(one.measured is not None and one.measured.averaged for one in shown):
         legend.append("The interval of a mean over part of a data set is at least as wide as it should be.")
     doubts: dict[str, list[Cell]] = {}

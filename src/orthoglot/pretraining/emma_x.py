@@ -154,7 +154,12 @@ def _train(
         train_steps,
         settings,
         phase,
-        replace(run, checkpoint=run.checkpoint / label, curves=run.curves and run.curves / label),
+        replace(
+            run,
+            checkpoint=run.checkpoint / label,
+            curves=run.curves and run.curves / label,
+            speed=run.speed and run.speed / label,
+        ),
         name,
         model,
         optimizer,

@@ -232,6 +232,7 @@ def train_steps(
         curves=Curves(run.curves, run.tools) if run.curves and run.tools and rank() == 0 else None,
         keep=keep,
         watch=watch,
+        speed=run.speed,
     )
 
 

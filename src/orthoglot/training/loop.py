@@ -18,7 +18,7 @@ from orthoglot.progress import track
 from orthoglot.streams import derive
 from orthoglot.training import checkpoint as checkpoints
 from orthoglot.training.curves import Curves
-from orthoglot.training.distributed import agreed, rank
+from orthoglot.training.distributed import agreed, processes, rank
 from orthoglot.training.progress import (
     LOWEST_TOTAL,
     Criterion,
@@ -30,6 +30,7 @@ from orthoglot.training.progress import (
     refuse_infinite,
 )
 from orthoglot.training.repeatable import repeatable
+from orthoglot.training.speed import Stopwatch, begin, hardware, write_speed
 from orthoglot.training.step import Graph, Update, Values, take
 
 SECONDS_BETWEEN_SAVES = 30.0
@@ -62,6 +63,7 @@ def fit(
     criterion: Criterion = LOWEST_TOTAL,
     watch: Callable[[History], None] | None = None,
     prepare: Callable[..., Any] | None = None,
+    speed: Path | None = None,
 ) -> History:
     """Train until validation stops improving; the model is left in the state of its best epoch, or of its last.
 
@@ -90,6 +92,7 @@ def fit(
         watch: gets the history after each epoch.
         prepare: makes what the updates get out of a batch, which is then a tuple of tensors of the same shapes in every
             step; on CUDA the steps are replayed as a graph. None for batches that the updates take as they are.
+        speed: folder that gets the seconds and steps of the training and its hardware (`write_speed`), or None.
     Returns:
         One dict per epoch: `epoch`, `train.<term>` (mean over steps; `total` of the last update), `valid.<term>`,
         `best` (1 if the best so far, else 0).
@@ -108,6 +111,7 @@ def fit(
         raise DataError(
             f"{label}: not all processes found the same checkpoint; they need one folder on one disk"
         )
+    begin(progress, hardware(next(model.parameters()).device, processes(), torch.get_num_threads()))
     history = progress.history
     if curves is not None:
         for point in progress.curve:
@@ -144,6 +148,8 @@ def fit(
     if hasattr(ticks, "close"):
         ticks.close()
     model.load_state_dict(best)
+    if speed is not None and rank() == 0:
+        write_speed(progress, speed)
     if history:
         kept = best_epoch(history)
         value = history[kept][f"valid.{criterion.name}"]
@@ -171,7 +177,7 @@ def _train(
 ) -> dict[str, float]:
     """The rest of an epoch; means over all its steps. Totals that are comparable say whether it diverges."""
     model.train()
-    terms = _Terms(model, where, progress)
+    terms, watch = _Terms(model, where, progress), Stopwatch(progress)
     for batch in batches:
         # Processes that train together draw each their own.
         _seed_generators(derive(seed, "step", progress.done, *([rank()] if rank() else [])))
@@ -192,8 +198,11 @@ def _train(
                 refuse_divergence(f"{where}, step {progress.step}", means, WINDOW, progress)
         if saves.due():
             terms.read()
+            watch.stop()
             saves.now()
+            watch.start()
     terms.read()
+    watch.stop()
     if progress.step == 0:
         raise DataError(f"{where}: no batch to train on")
     return {f"train.{name}": value / progress.step for name, value in progress.sums.items()}

@@ -50,6 +50,9 @@ class Progress:
         sums: of each term over these steps.
         window: of each term over the steps since the last point of the curve.
         curve: points so far: steps done and means of the terms.
+        timed: steps that `seconds` are of; see `orthoglot.training.speed`.
+        seconds: that they took.
+        hardware: on which.
     """
 
     history: History = field(default_factory=list)
@@ -60,6 +63,9 @@ class Progress:
     sums: dict[str, float] = field(default_factory=dict)
     window: dict[str, float] = field(default_factory=dict)
     curve: list[dict[str, float]] = field(default_factory=list)
+    timed: int = 0
+    seconds: float = 0.0
+    hardware: str = ""
 
     def add(self, values: Mapping[str, float]) -> None:
         """Add terms of one step to the sums."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 from pathlib import Path
 from random import Random
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import regex
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from orthoglot.benchmarks.base import PairSet, Paths, TextsByLanguage, read_tables
 from orthoglot.errors import DataError
@@ -21,7 +21,6 @@ from orthoglot.text.bitext import read_lines, read_pairs, write_pairs
 from orthoglot.text.patterns import MINI
 
 CODE_SWITCHED = "code-switched"
-RATE = 0.5  # probability that a word of the dictionary is replaced
 # A word between the punctuation around it.
 _WORD = regex.compile(r"([\p{P}\p{S}]*)(.*?)([\p{P}\p{S}]*)", regex.DOTALL)
 
@@ -36,6 +35,8 @@ class CodeSwitchedSettings(TextsByLanguage):
     dictionaries: str
     """Dictionaries in the format of MUSE (`the der`) or hunalign (`the @ der`), pivot word first; `{foreign}` and
     `{pivot}` in canonical spelling, and `{mini}`."""
+    rate: Annotated[float, Field(gt=0, le=1)] = 0.5
+    """Probability that a word of the dictionary is replaced; ORACLE does not print its own."""
     seed: int = 1
     """Seed of the replacements."""
 
@@ -71,7 +72,7 @@ def collect(settings: CodeSwitchedSettings, paths: Paths, output: Path) -> dict[
         for number, (sentence, translation) in enumerate(read_pairs(texts)):
             # A stream per sentence: another dictionary word elsewhere shifts no draw.
             random = Random(derive(settings.seed, CODE_SWITCHED, foreign, number, sentence))
-            mixed, swapped = switched(sentence, dictionary, RATE, random)
+            mixed, swapped = switched(sentence, dictionary, settings.rate, random)
             if not swapped:
                 counts["without_known_word"] += 1
                 continue
@@ -83,7 +84,7 @@ def collect(settings: CodeSwitchedSettings, paths: Paths, output: Path) -> dict[
         if not rows:
             raise DataError(f"{texts[0]}: the dictionary {words} knows no word of any sentence")
         write_pairs(output / f"{foreign}-{settings.pivot}.{CODE_SWITCHED}.tsv.gz", rows)
-        found[foreign] = {"rate": RATE, "seed": settings.seed, **counts}
+        found[foreign] = {"rate": settings.rate, "seed": settings.seed, **counts}
     return found
 
 

@@ -67,12 +67,14 @@ class RunOptions:
         checkpoint: folder for the state from which an interrupted training resumes.
         curves: folder for the curves of `tools`.
         tools: names in `orthoglot.training.curves.TOOLS`.
+        speed: folder that gets seconds and hardware (`orthoglot.training.speed`).
     """
 
     device: str
     checkpoint: Path
     curves: Path | None = None
     tools: tuple[str, ...] = ()
+    speed: Path | None = None
 
 
 def make_encoder(settings: EncoderSettings, name: str, inputs: Inputs, run: RunOptions, output: Path) -> None:

@@ -1,0 +1,130 @@
+"""How fast a training was: recorded beside its result, not in it, so that the same training gives the same bytes."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orthoglot.atomic import replacing
+from orthoglot.errors import DataError
+from orthoglot.training.progress import Progress
+
+if TYPE_CHECKING:
+    import torch
+
+FILE = "speed.json"
+
+
+@dataclass(frozen=True)
+class Speed:
+    """The steps of a training that were timed.
+
+    Attributes:
+        steps: how many.
+        seconds: that they took, with the making of their batches; without validation and without saving.
+        hardware: devices and version of PyTorch.
+    """
+
+    steps: int
+    seconds: float
+    hardware: str
+
+    @property
+    def seconds_per_1000(self) -> float:
+        """Seconds of 1,000 steps."""
+        return 1000 * self.seconds / self.steps
+
+
+class Stopwatch:
+    """Times the steps between `start` and `stop`, and adds them to the state of the training.
+
+    What an interrupted process did after its last save is done again, so only what `stop` has added counts.
+    """
+
+    def __init__(self, progress: Progress):
+        self.progress = progress
+        self.start()
+
+    def start(self) -> None:
+        """Begin anew."""
+        self.since, self.done = time.perf_counter(), self.progress.done
+
+    def stop(self) -> None:
+        """Count the steps since the start; on an accelerator they must have ended."""
+        self.progress.seconds += time.perf_counter() - self.since
+        self.progress.timed += self.progress.done - self.done
+
+
+def begin(progress: Progress, hardware: str) -> None:
+    """Forget what was timed on other hardware, before an interrupted training goes on."""
+    if progress.hardware != hardware:
+        progress.hardware, progress.timed, progress.seconds = hardware, 0, 0.0
+
+
+def hardware(device: torch.device, processes: int, threads: int) -> str:
+    """What a training runs on, e.g. "4 × NVIDIA A100-SXM4-80GB, torch 2.13.0".
+
+    Args:
+        device: of this process.
+        processes: that train together.
+        threads: of a process, which a CPU's speed depends on.
+    """
+    import torch
+
+    many = f"{processes} × " if processes > 1 else ""
+    if device.type == "cuda":
+        return f"{many}{torch.cuda.get_device_name(device)}, torch {torch.__version__}"
+    return f"{many}{_processor()} ({threads} threads), torch {torch.__version__}"
+
+
+def _processor() -> str:
+    """The name of the CPU, or of its architecture where Linux does not say it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return next(filter(None, names), platform.machine())
+
+
+def write_speed(progress: Progress, folder: Path) -> None:
+    """Write FILE into a folder, which is made; nothing where no step was timed."""
+    if progress.timed:
+        folder.mkdir(parents=True, exist_ok=True)
+        found = Speed(progress.timed, progress.seconds, progress.hardware)
+        with replacing(folder / FILE) as partial:
+            partial.write_text(json.dumps(asdict(found)) + "\n", encoding="utf-8")
+
+
+def read_speed(folder: Path) -> Speed | None:
+    """What `write_speed` wrote; None where there is nothing, as of a training of which the logs were removed.
+
+    Raises:
+        DataError: a damaged file.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        return None
+    try:
+        found = Speed(**json.loads(path.read_text(encoding="utf-8")))
+        whole = isinstance(found.hardware, str) and found.steps > 0 and found.seconds > 0
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{path}: cannot be read ({error}); remove it") from error
+    if not whole:
+        raise DataError(f"{path}: states no time; remove it")
+    return found
+
+
+def listed(speeds: Iterable[tuple[str, Speed]]) -> str:
+    """The hardware of named trainings: alone where it is the same for all, else each with its trainings."""
+    names: dict[str, dict[str, None]] = {}
+    for name, speed in speeds:
+        names.setdefault(speed.hardware, {})[name] = None
+    if len(names) == 1:
+        return next(iter(names))
+    return "; ".join(f"{where}: {', '.join(some)}" for where, some in names.items())
