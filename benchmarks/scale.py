@@ -13,6 +13,10 @@ import sys
 from dataclasses import dataclass
 from math import ceil
 
+from orthoglot.training.gpu_hours import EMMA_X as PHASE_2
+from orthoglot.training.gpu_hours import EMS
+from orthoglot.training.gpu_hours import SENTENCES as LARGE
+
 HOUR, MEGA, GIGA, TERA = 3600, 10**6, 10**9, 10**12
 
 # Sentence pairs, or lines, of one core in a second.
@@ -23,8 +27,7 @@ ARCHIVE, PREPARED_SHARE = 267.5 * GIGA / 3_115_291_462, 1.10
 # Of a sentence, 8,291 a step of 304 sentences (docs/benchmarks/gpu/encoders.json); bytes of an id.
 TOKENS, ID = 27, 4
 # An H100, docs/benchmarks/gpu.md. Sentences a second of LaBSE's shape, and of XLM-R large's in float32.
-FLOAT32, BFLOAT16, LARGE = 7_575, 24_234, 2_849
-EMS, PHASE_2 = 13.7, 2.55  # steps a second
+FLOAT32, BFLOAT16 = 7_575, 24_234
 EXACT = 53.5 / 1e12  # seconds a comparison of 768 numbers, both directions
 # Seconds a step at 768 and at 1,024 numbers, and an epoch of SEED on 2.5 M pairs, docs/benchmarks/gpu/decomposers.json.
 DREAM, DREAM_ORACLE, MEAT, MEAT_ORACLE = 0.000799, 0.000938, 0.000745, 0.000902
@@ -53,38 +56,41 @@ def needs() -> list[Need]:
     oracle, seed, ems, emma = 5_500_225, 2_500_000, 156_177_579, 3_115_291_462
     text, every = 2 * oracle, 2 * (1024 + 1024 + 768) * oracle * 4
     steps = EPOCHS * 0.9 * oracle / BATCH
-    # The fifth method, `oracle`, is taken as `dream+oracle`.
-    small = DREAM + 2 * DREAM_ORACLE + MEAT + MEAT_ORACLE
-    large = DREAM_1024 + 2 * DREAM_ORACLE_1024 + MEAT_1024 + MEAT_ORACLE_1024
+    # Twelve methods; `oracle` is taken as `dream+oracle`, ablations as what they are of.
+    small = 2 * DREAM + 3 * DREAM_ORACLE + MEAT + 6 * MEAT_ORACLE
+    large = 2 * DREAM_1024 + 3 * DREAM_ORACLE_1024 + MEAT_1024 + 6 * MEAT_ORACLE_1024
     fits = steps * (small + 2 * large) / HOUR
     encoding = text * (2 / FLOAT32 + 1 / LARGE) / HOUR
     archives = seed * ARCHIVE
     ids = 2 * TOKENS * ID
     billion = GIGA * ARCHIVE
     return [
-        Need("`oracle`", 1.76 * GIGA, 2.42 * GIGA + every, 0.07, encoding + fits, files(12, 3, 5, oracle)),
+        Need("`oracle`", 1.76 * GIGA, 2.42 * GIGA + every, 0.07, encoding + fits, files(12, 3, 12, oracle)),
         Need(
             "`seed-qe`",
             archives,
-            archives * (1 + PREPARED_SHARE) + 2 * 2 * seed * 768 * 4,
+            archives * (1 + PREPARED_SHARE) + 2 * (2 * 768 + 2 * 1024) * seed * 4,
             seed / PREPARED / HOUR,
-            2 * (2 * seed / FLOAT32 + EPOCHS * SEED_EPOCH) / HOUR,
-            files(6, 2, 1, seed),
+            # Four encoders, six methods, each taken as SEED.
+            (4 * seed * (1 / FLOAT32 + 1 / LARGE) + 4 * 6 * EPOCHS * SEED_EPOCH) / HOUR,
+            files(6, 4, 6, seed),
         ),
         Need(
             "`ems-62`",
             47.6 * GIGA,
             60.0 * GIGA + ems * ids,
             3.4 + 2 * ems / LINES_TO_IDS / HOUR,
-            733_176 / EMS / HOUR,
-            files(61, 1, 1, ems),
+            # EMS and the three LaBSE-EMS, each on four GPUs.
+            4 * 4 * 733_176 / EMS / HOUR,
+            files(61, 9, 0, ems),
         ),
         Need(
             "`emma-x`",
             267.5 * GIGA,
             561.8 * GIGA + emma * ids,
             18.0 + 2 * emma / LINES_TO_IDS / HOUR,
-            200_000 / PHASE_2 / HOUR,
+            # On four GPUs; a step of Phase 1 has 512 sentences, one of Phase 2 has 256.
+            4 * (2 + 1) * 100_000 / PHASE_2 / HOUR,
             files(105, 2, 1, emma),
         ),
         Need(

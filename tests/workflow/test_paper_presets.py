@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import socket
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-import yaml
 
 from orthoglot import config
 from orthoglot.encoders import segmentation
@@ -301,19 +299,6 @@ def test_the_preset_of_a_table_measures_what_the_table_prints(
     wanted = {DATA_SETS[name].stand_in or DATA_SETS[name].source for name in printed} - {""}
     here = {plan.params.benchmarks[name].source for name in plan.preset.benchmarks}
     assert wanted <= here
-
-
-def test_the_test_sets_of_ems_are_a_setting_away(values: dict[str, Any]) -> None:
-    """As docs/data.md prints it."""
-    page = (Path(__file__).parents[2] / "docs/data.md").read_text(encoding="utf-8")
-    (line,) = re.findall(r"^snakemake .* ems-table --config preset=ems-62 '(.*)'$", page, re.MULTILINE)
-    plan = planned(values, "ems-62", **yaml.safe_load(line.removeprefix("presets="))["ems-62"])
-    assert {*plan.preset.evaluation.tasks} == {"heldout", "tatoeba", "nway", "mining"}
-    printed = {
-        one.dataset for one in printed_numbers("ems-encoders") if one.task in ("tatoeba", "nway", "mining")
-    }
-    wanted = {DATA_SETS[name].stand_in or DATA_SETS[name].source for name in printed} - {"flores-200-whole"}
-    assert wanted == {plan.params.benchmarks[name].source for name in plan.preset.benchmarks}
 
 
 @pytest.mark.parametrize("preset", [*PRESETS, "xrete"])

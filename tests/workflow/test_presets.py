@@ -80,7 +80,7 @@ def test_a_benchmark_that_opus_does_not_hold_stops_the_plan() -> None:
 
 
 @pytest.mark.parametrize(
-    "preset", ["demo", "mini", "real-small", "real", "real-evaluation", "xrete", "ems-40"]
+    "preset", ["demo", "mini", "real-small", "real", "real-evaluation", "xrete-dev", "ems-40"]
 )
 def test_a_preset_on_real_text_needs_no_file_of_the_users(preset: str) -> None:
     assert not any(job.own for job in planned(preset).jobs.values())
