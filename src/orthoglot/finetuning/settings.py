@@ -42,8 +42,8 @@ class Changes(Settings):
     warmup: Share | None = None
 
 
-# XTREME's scripts for the first two and the last two (train_xnli.sh and train_pawsx.sh, train_xcopa.sh; train_lareqa.sh,
-# train_mewslix.sh); Sentence-BERT's for `inference` and `similarity`; ours, from `pairs`, for texts and documents.
+# XTREME's scripts for pairs and choices (train_xnli.sh, train_pawsx.sh, train_xcopa.sh), for answers and entities
+# (train_lareqa.sh, train_mewslix.sh); Sentence-BERT's for `inference` and `similarity`; ours for texts and documents.
 RECIPES: dict[Form, Recipe] = {
     "pairs": Recipe(learning_rate=2e-5, epochs=5, batch_size=32, max_tokens=128),
     "choices": Recipe(learning_rate=2e-5, epochs=5, batch_size=32, max_tokens=128),

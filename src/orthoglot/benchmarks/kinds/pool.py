@@ -44,7 +44,7 @@ class PoolSettings(Benchmark):
     candidates: str = ""
     """A TSV file whose first line names the columns lang, id and sentence; or Mewsli-X's candidate_set_entities file,
     in which an entity has one language. XQuAD-R has none. See `PoolSet.relevant` for what answers a question."""
-    languages: Annotated[list[Language], Field(min_length=2)]
+    languages: Annotated[list[Language], Field(min_length=1)]
     """The languages of the pool; others of the files are left out."""
     asked: list[Language] = []
     """The languages of the questions, where they are not those of the pool."""
@@ -70,7 +70,12 @@ class PoolSettings(Benchmark):
         """See `Benchmark.paths`."""
         if self.form == "xquad-r":
             return {code: [filled(self.questions, "questions", language=code)] for code in self.codes}
-        return {"any language": [self.questions, self.candidates]}
+        return {
+            "any language": [
+                filled(pattern, field, mini=world)
+                for field, pattern in (("questions", self.questions), ("candidates", self.candidates))
+            ]
+        }
 
 
 SETTINGS = PoolSettings
