@@ -32,8 +32,9 @@ class LabelledFiles(Settings):
 
     form: Literal["table", "amazon-v1", "amazon-v2", "copa", "social-iqa", "eurlex"] = "table"
     """`table`: TSV, or CSV where the name ends with .csv. `amazon-v1`: XML of Prettenhofer and Stein. `amazon-v2`:
-    lines of JSON of Keung et al. `copa`: lines of JSON of COPA and XCOPA, a premise with two alternatives. `social-iqa`: those of Social IQa, a context and
-    a question with three answers. `eurlex`: lines of JSON of MultiEURLEX, a document in all languages with several labels."""
+    lines of JSON of Keung et al. `copa`: lines of JSON of COPA and XCOPA, a premise with two alternatives.
+    `social-iqa`: those of Social IQa, a context and a question with three answers. `eurlex`: lines of JSON of
+    MultiEURLEX, a document in all languages with several labels."""
     files: str | Annotated[list[str], Field(min_length=1)]
     """A file, or files that are read one after the other; plain, .gz or .zst. `{language}` and `{split}` stand for
     names of the language and of the part, `{mini}` for the folder of the invented languages."""

@@ -66,7 +66,9 @@ class Network(nn.Module):
 
     def _states(self, ids: Tensor, second: Tensor | None) -> Tensor:
         given = {}
-        if second is not None and getattr(self.model.config, "type_vocab_size", 0) > 1:
+        # The RoBERTa family tells two texts apart by the tokens between them alone.
+        config = self.model.config
+        if second is not None and not is_roberta(config) and getattr(config, "type_vocab_size", 0) > 1:
             given["token_type_ids"] = second
         mask = attention_mask(self.model, ids != self.pad)
         return self.model(ids, attention_mask=mask, **given).last_hidden_state
@@ -107,7 +109,7 @@ class Opened:
         """
         tokenizer = self.tokenizer
         before, after = tokenizer.before, tokenizer.after
-        between = (*after, *after) if "roberta" in self.network.model.config.model_type else after
+        between = (*after, *after) if is_roberta(self.network.model.config) else after
         room = min(max_tokens, self.longest) - len(before) - len(between) - len(after)
         sides = [tokenizer.encode(side, languages, 2**31 - 1) for side in (firsts, seconds)]
         for side, ids in zip((firsts, seconds), sides, strict=True):
@@ -122,6 +124,11 @@ class Opened:
             rows.append([*before, *a.tolist(), *between, *b.tolist(), *after])
             starts[number] = len(before) + len(a) + len(between)
         return Ragged.of(rows), starts
+
+
+def is_roberta(config: Any) -> bool:
+    """Whether a model is of the RoBERTa family, as XLM-R is."""
+    return "roberta" in config.model_type
 
 
 def _fitting(one: np.ndarray, other: np.ndarray, room: int) -> tuple[np.ndarray, np.ndarray]:

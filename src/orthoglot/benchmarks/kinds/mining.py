@@ -68,7 +68,9 @@ class MiningSettings(Benchmark):
         found: dict[str, list[str]] = {}
         for pair in self.pairs:
             for files, gold, name, name_of_gold in sets:
-                sides = [filled(files, name, name=pair, language=code, mini=world) for code in parse_pair(pair)]
+                sides = [
+                    filled(files, name, name=pair, language=code, mini=world) for code in parse_pair(pair)
+                ]
                 found.setdefault(pair, []).extend([*sides, filled(gold, name_of_gold, name=pair, mini=world)])
         return found
 
