@@ -73,7 +73,7 @@ def test_the_same_answer_elsewhere_in_the_batch_is_no_wrong_one(opened: Opened) 
     value = head.compared(scores, torch.tensor([4, 9, 4]))
     expected = (-math.log(2 / 3) + math.log(3) - math.log(2 / 3)) / 3
     assert float(value) == pytest.approx(expected, rel=1e-5)
-    assert float(head.scale) == 100
+    assert head.scale.item() == 100
 
 
 def test_what_copa_asks_is_put_to_the_premise() -> None:

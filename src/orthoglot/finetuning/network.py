@@ -152,7 +152,8 @@ def open_network(folder: Path) -> Opened:
     checkpoint = Path(described.get("checkpoint", ".")).name
     if kind in OPENED:
         place, fields = stated(folder, "pooling", "max_tokens")
-        pooling, layers = fields["pooling"], nn.Identity()
+        pooling = fields["pooling"]
+        layers: nn.Module = nn.Identity()
         model, tokenizer = open_checkpoint(place, name, pooling)
         if pooling != "pooler" and getattr(model, "pooler", None) is not None:
             model.pooler = None

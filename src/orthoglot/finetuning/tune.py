@@ -207,17 +207,19 @@ def _prepared(
     other = benchmarks[stage.valid] if stage.valid else folder
     if stage.form in (*LABELLED, "inference"):
         texts = datasets.labelled_set(folder)
-        parts = _parts(stage, opened, texts, taught or texts.directions[0][0])
+        learnt, held = _parts(stage, opened, texts, taught or texts.directions[0][0])
         labels = _labels(texts, taught or texts.directions[0][0])
         judge: Judge = _accuracy
         if stage.form == "inference":
-            return Prepared(*parts, heads.Inference(network, precision, len(labels)), judge)
+            return Prepared(learnt, held, heads.Inference(network, precision, len(labels)), judge)
         if stage.form == "choices":
-            return Prepared(*parts, heads.Chooser(network, precision), judge)
+            return Prepared(learnt, held, heads.Chooser(network, precision), judge)
         several = texts.scoring == "several"
         if texts.scoring != "label":
             judge = partial(_measured, texts.scoring, labels)
-        return Prepared(*parts, heads.Classifier(network, precision, len(labels), several=several), judge)
+        return Prepared(
+            learnt, held, heads.Classifier(network, precision, len(labels), several=several), judge
+        )
     if stage.form == "similarity":
         pairs, held = datasets.graded_sets(folder), datasets.graded_sets(other)
         span = datasets.span(pairs)

@@ -16,7 +16,6 @@ from orthoglot.text.bitext import write_pairs
 LABELS = ("contradiction", "entailment", "neutral")
 # Items of the training part for each of a test part, and whether the events of a part are withheld from training.
 TIMES = {"train": 4, "valid": 1, "test": 1}
-SHORT = ("manner", "companion", "year")
 # Share of the sentences of each language that have a translation in the other list.
 TRANSLATED = 0.5
 
@@ -35,7 +34,7 @@ def write_taught(settings: MiniSettings, output: Path, languages: Mapping[str, L
             (output / "choices" / f"{code}-{part}.jsonl").write_text(lines, encoding="utf-8")
             if part == "test" or language is pivot:
                 for number, frame in enumerate(_frames(settings, "answers", part)):
-                    short = frame._replace(**dict.fromkeys(SHORT, ""))
+                    short = frame._replace(manner="", companion="", year="")
                     asked[part].append((code, f"q{number}", f"s{number}", language.sentence(short)))
                     answers[part].append((code, f"s{number}", language.sentence(frame)))
         if part != "test":
