@@ -91,7 +91,9 @@ rule finetune:
 # The records of an encoder's fine-tunings
 rule gather:
     input:
-        fine_tuned=done("evaluations/{preset}/{encoder}/fine-tuning/{benchmark}/seed{seed}"),
+        fine_tuned=done(
+            "evaluations/{preset}/{encoder}/fine-tuning/{benchmark}/seed{seed}"
+        ),
     output:
         made("evaluations/{preset}/{encoder}/fine-tuned"),
     log:

@@ -221,15 +221,15 @@ def _prepared(
             learnt, held, heads.Classifier(network, precision, len(labels), several=several), judge
         )
     if stage.form == "similarity":
-        pairs, held = datasets.graded_sets(folder), datasets.graded_sets(other)
+        pairs = datasets.graded_sets(folder)
         span = datasets.span(pairs)
-        train_, valid = (datasets.graded(opened, some, most, span) for some in (pairs, held))
-        correlation = spearmanr if sts.read(folder) else pearsonr
-        return Prepared(
-            train_, valid, heads.Similarity(network, precision), partial(_correlated, correlation)
+        learnt, held = (
+            datasets.graded(opened, datasets.graded_sets(one), most, span) for one in (folder, other)
         )
-    train_, valid = (datasets.answered(opened, datasets.pools(one), most) for one in (folder, other))
-    return Prepared(train_, valid, heads.Retrieval(network, precision), None)
+        correlation = spearmanr if sts.read(folder) else pearsonr
+        return Prepared(learnt, held, heads.Similarity(network, precision), partial(_correlated, correlation))
+    learnt, held = (datasets.answered(opened, datasets.pools(one), most) for one in (folder, other))
+    return Prepared(learnt, held, heads.Retrieval(network, precision), None)
 
 
 def _parts(stage: Stage, opened: Opened, texts: LabelledSet, taught: Sequence[str]) -> Iterator[Data]:
