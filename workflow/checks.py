@@ -24,7 +24,7 @@ from orthoglot.papers.published import PAPERS
 def absent(params: Params) -> dict[str, str]:
     """A line about each optional encoder and test set of the selected preset whose files are not there, by name."""
     lines: dict[str, str] = {}
-    sets = params.benchmarks_of(params.preset)
+    sets = params.benchmarks_read(params.preset)
     for name in params.selected.optional:
         if one := sets.get(name):
             paths, section, how = one.outside, "benchmarks", one.obtain or "put it there"

@@ -25,6 +25,7 @@ from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.encoders.training_settings import TrainingSettings
 from orthoglot.entries import closest
 from orthoglot.errors import ConfigError
+from orthoglot.finetuning.settings import FINE_TUNED
 from orthoglot.jobs.job import parts
 from orthoglot.languages import parse_pair
 from orthoglot.packages import installed_package
@@ -37,7 +38,7 @@ STAGES = {
     "encoders": ("tokenise", "pretrain"),
     "embeddings": ("embed",),
     "decomposers": ("decompose",),
-    "evaluation": ("evaluate", "report"),
+    "evaluation": ("evaluate", "finetune", "gather", "report"),
 }
 # Files that users name as targets, by verb.
 FILES = {
@@ -122,6 +123,7 @@ class Plan:
         self.jobs: dict[str, Job] = {}
         self._corpora()
         self._encoders()
+        self._fine_tuning()
         self._evaluation()
         # All others run only if a target names them.
         self.default = set(self.jobs)
@@ -282,6 +284,8 @@ class Plan:
         job = self.of_key(key)
         if job.verb == "embed":
             return None if self._frozen(job) and not self.gpus(key) else 1
+        if job.verb == "finetune":
+            return int(job.settings["threads"])
         settings = job.settings
         trained = settings.get("encoder") or settings["tokenizer"]
         return int(trained.get("threads", 1) * trained.get("processes", 1)) if trained else None
@@ -380,7 +384,12 @@ class Plan:
                     languages.setdefault(language, []).append(
                         (root, {"name": name, "path": here(path, root)})
                     )
-        before = {"benchmarks": list(self.benchmarks.values())}
+        self.taught = self.params.taught(self.preset)
+        read = self.params.benchmarks_read(self.name)
+        tested = {
+            name: self.benchmarks.get(name) or self._benchmark(name, read[name]) for name in self.taught
+        }
+        before = {"benchmarks": list({**self.benchmarks, **tested}.values())}
         settings = {"cleaning": self.preset.cleaning.model_dump()}
         both = settings | {"splits": self.preset.splits.model_dump()}
         self.bitext = [
@@ -473,7 +482,7 @@ class Plan:
         return self._add(
             "benchmark",
             f"data/{self.name}/benchmarks/{name}",
-            settings.model_dump(exclude={"obtain"}),
+            settings.model_dump(exclude={"obtain", "taught"}),
             inputs=inputs,
             own=dict.fromkeys(settings.outside, f"benchmarks.{name}"),
         )
@@ -564,6 +573,60 @@ class Plan:
         )
         return [folder]
 
+    def _fine_tuning(self) -> None:
+        """A training for each encoder, seed, and set that is learnt on, whatever it is tested on; then its records."""
+        self.fine_tuned: list[str] = []
+        settings = self.preset.fine_tuning
+        groups: dict[str, list[str]] = {}
+        for name, stages in self.taught.items():
+            groups.setdefault(json.dumps([stage.model_dump() for stage in stages]), []).append(name)
+        for encoder in self.params.tuned_encoders(self.preset) if settings else []:
+            assert settings is not None
+            trainings = []
+            for tests in groups.values():
+                if not settings.benchmarks:
+                    tests = [name for name in tests if name in self._seen(encoder).benchmarks]
+                trainings += [self._fine_tune(encoder, tests, seed) for seed in settings.seeds if tests]
+            if trainings:
+                self.fine_tuned.append(
+                    self._add(
+                        "gather",
+                        f"evaluations/{self.name}/{encoder}/{FINE_TUNED}",
+                        {
+                            "encoder": encoder,
+                            "stands_for": self.params.encoders[encoder].stands_for,
+                            "evaluation": self.preset.evaluation.model_dump(),
+                            "version": __version__,
+                        },
+                        inputs={"fine_tuned": trainings},
+                    )
+                )
+
+    def _fine_tune(self, encoder: str, tests: Sequence[str], seed: int) -> str:
+        """The job that trains an encoder once, and tests it on all benchmarks that ask for this training."""
+        settings, stages = self.preset.fine_tuning, self.taught[tests[0]]
+        assert settings is not None
+        read = [name for one in stages for name in (one.train, one.valid) if name]
+        folders = {name: f"data/{self.name}/benchmarks/{name}" for name in (*tests, *read)}
+        sets = self.params.benchmarks_read(self.name)
+        for name, folder in folders.items():
+            if folder not in self.jobs:
+                self._benchmark(name, sets[name])
+        return self._add(
+            "finetune",
+            f"evaluations/{self.name}/{encoder}/fine-tuning/{stages[-1].train}/seed{seed}",
+            {
+                "encoder": encoder,
+                "seed": seed,
+                "stages": [one.model_dump() for one in stages],
+                "tests": list(tests),
+                "precision": settings.precision,
+                "threads": settings.threads,
+            },
+            selects=self._kinds(self.params.encoders[encoder]),
+            inputs={"encoder": [self.encoders[encoder]], "benchmarks": list(folders.values())},
+        )
+
     def _evaluation(self) -> None:
         settings = self.preset.evaluation.model_dump()
         decomposers: list[str] = []
@@ -600,6 +663,7 @@ class Plan:
             },
             inputs={
                 "evaluations": evaluations,
+                "fine_tuned": self.fine_tuned,
                 "decomposers": decomposers,
                 "encoders": list(self.encoders.values()),
                 "bitext": self.bitext,
@@ -706,7 +770,7 @@ class Plan:
         """What the selected corpora, benchmarks and checkpoints may be used for, by name."""
         chosen = {
             **self.corpora,
-            **{name: self.params.benchmarks[name] for name in self.benchmarks},
+            **self.params.benchmarks_read(self.name),
             **{name: self.params.encoders[name] for name in self.preset.encoders},
         }
         return {name: found for name, entry in chosen.items() if (found := getattr(entry, "licence", ""))}

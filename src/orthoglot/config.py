@@ -23,6 +23,8 @@ from orthoglot.encoders.kinds.refused import RefusedSettings, refuse
 from orthoglot.encoders.training_settings import EncoderNetwork, TrainingSettings, Transformer
 from orthoglot.entries import closest, known, merged, resolved
 from orthoglot.errors import ConfigError
+from orthoglot.finetuning.settings import FINE_TUNED, RECIPES, FineTuningSettings, Stage
+from orthoglot.finetuning.stages import can_be_taught, refusal, stages
 from orthoglot.formats import kinds as corpus_kinds
 from orthoglot.formats.base import Corpus
 from orthoglot.formats.kinds.opus import OpusSettings
@@ -102,6 +104,8 @@ class Preset(Settings):
     """How methods are trained."""
     evaluation: EvaluationSettings
     """What is measured."""
+    fine_tuning: FineTuningSettings | None = None
+    """Which encoders are trained further, with a head, on which benchmarks; null for none."""
     ablations: list[Ablation] = []
     """Encoders whose variants `snakemake ablation` compares, at most one of each kind."""
 
@@ -206,6 +210,8 @@ class Params(Settings):
             if "tatoeba" in preset.evaluation.tasks and not preset.benchmarks:
                 raise ConfigError(f"{where}: the task tatoeba needs at least one benchmark")
             self._check_ablations(preset.ablations, f"{where}.ablations")
+            if preset.fine_tuning:
+                self._check_fine_tuning(preset, preset.fine_tuning, f"{where}.fine_tuning")
         for name, encoder in self.encoders.items():
             self._check_origins(name, encoder)
         for name in self.encoders:
@@ -218,6 +224,39 @@ class Params(Settings):
             except ConfigError as error:
                 raise ConfigError(f"methods.{name}: {error}") from error
         return self
+
+    def _check_fine_tuning(self, preset: Preset, settings: FineTuningSettings, where: str) -> None:
+        """Its encoders can be trained, its benchmarks say on what, and its recipes are of something."""
+        if FINE_TUNED in self.methods:
+            raise ConfigError(f"methods.{FINE_TUNED}: the name of fine-tuned encoders; give another")
+        for name in settings.encoders:
+            known(name, preset.encoders, f"{where}.encoders")
+            if reason := refusal(self.encoders[name]):
+                raise ConfigError(f"{where}.encoders: {name}: {reason}")
+        for name in settings.benchmarks:
+            known(name, self.benchmarks, f"{where}.benchmarks")
+        for name in settings.recipes:
+            known(name, [*RECIPES, *self.benchmarks], f"{where}.recipes")
+        taught = self.taught(preset)
+        if not taught or not self.tuned_encoders(preset):
+            what = "encoder can be trained" if taught else "benchmark says what an encoder is trained on"
+            raise ConfigError(f"{where}: no {what}")
+
+    def taught(self, preset: Preset) -> dict[str, list[Stage]]:
+        """The trainings of each benchmark that a preset's encoders are fine-tuned for."""
+        settings = preset.fine_tuning
+        if settings is None:
+            return {}
+        sets = self._within(preset)
+        chosen = settings.benchmarks or [name for name in sets if can_be_taught(self.benchmarks[name])]
+        return {name: stages(name, self.benchmarks, settings) for name in chosen}
+
+    def tuned_encoders(self, preset: Preset) -> list[str]:
+        """The encoders that a preset fine-tunes."""
+        if preset.fine_tuning is None:
+            return []
+        can = [name for name in preset.encoders if not refusal(self.encoders[name])]
+        return preset.fine_tuning.encoders or can
 
     def _check_ablations(self, ablations: Sequence[Ablation], where: str) -> None:
         """At most one ablation of a kind of encoder, whose variants all have valid settings."""
@@ -326,7 +365,18 @@ class Params(Settings):
 
     def benchmarks_of(self, name: str) -> dict[str, BenchmarkSettings]:
         """The test sets of a preset, in its `languages`; one of which nothing is left is left out."""
+        return self._within(self.presets[name])
+
+    def benchmarks_read(self, name: str) -> dict[str, BenchmarkSettings]:
+        """The same, then those that encoders are fine-tuned for and on."""
         preset = self.presets[name]
+        taught = self.taught(preset)
+        read = (set_ for found in taught.values() for one in found for set_ in (one.train, one.valid))
+        others = {entry: self.benchmarks[entry] for entry in (*taught, *filter(None, read))}
+        cut = {entry: one.within(preset.takes) or one for entry, one in others.items()}
+        return {**cut, **self._within(preset)}
+
+    def _within(self, preset: Preset) -> dict[str, BenchmarkSettings]:
         sets = {entry: self.benchmarks[entry].within(preset.takes) for entry in preset.benchmarks}
         return {entry: one for entry, one in sets.items() if one is not None}
 
@@ -336,7 +386,7 @@ class Params(Settings):
         Raises:
             ConfigError: one is not the address of a file, or a folder of message catalogues lacks a language.
         """
-        return _addresses(self.benchmarks_of(name), self.corpora_of(name), self.presets[name].takes)
+        return _addresses(self.benchmarks_read(name), self.corpora_of(name), self.presets[name].takes)
 
     def releases_of(self, name: str) -> dict[str, OpusSettings]:
         """The corpora of OPUS that a preset's benchmarks are drawn from, by entry, such as benchmarks.paracrawl."""

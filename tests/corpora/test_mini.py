@@ -139,10 +139,18 @@ def test_every_promised_file_is_there_and_no_real_language_is_named(world: Path)
         pair = f"{PIVOT}-{code}"
         expected |= {f"opus/{pair}.zip", f"dictionaries/{pair}.txt", f"retrieval/{code}-{PIVOT}.tsv.gz"}
         expected |= {f"similarity/{pair}.tsv.gz", f"quality/{pair}.tsv.gz"}
+        expected |= {f"quality/{pair}-{part}.tsv.gz" for part in ("train", "valid")}
+        expected |= {f"mining/{code}-{PIVOT}.{end}" for end in (code, PIVOT, "gold")}
+    for part in ("train", "valid", "test"):
+        expected |= {f"inference/{code}-{part}.tsv.gz" for code in GRAMMARS}
+        expected |= {f"choices/{code}-{part}.jsonl" for code in GRAMMARS}
+        expected |= {f"answers/{what}-{part}.tsv" for what in ("questions", "candidates")}
+    expected |= {f"similarity/{PIVOT}-{PIVOT}-{part}.tsv.gz" for part in ("train", "valid")}
     found = contents(world)
     assert found.keys() == expected
-    named = found.keys() - {"nway/sentences.tsv.gz"}
-    assert all(re.fullmatch(r"[a-z]+/(q[a-t][a-z]-)?q[a-t][a-z]\.[a-z.]+", name) for name in named)
+    named = [name for name in found if not name.startswith(("nway/", "answers/"))]
+    parts = r"(-train|-valid|-test)?"
+    assert all(re.fullmatch(rf"[a-z]+/(q[a-t][a-z]-)?q[a-t][a-z]{parts}\.[a-z.]+", name) for name in named)
 
 
 def test_the_wide_file_holds_the_retrieval_sentences_side_by_side(world: Path) -> None:

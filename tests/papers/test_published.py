@@ -477,6 +477,7 @@ def test_methods_of_the_catalogue_count_as_the_papers_by_how_they_are_trained(
     ):
         trained_as_published = {f"{paper}-recipe"} & set(here)
         assert found.pop((paper, 0)) == [paper, *trained_as_published]
+    assert found.pop(("fine-tuned", 0)) == []  # an encoder of its own, no method on vectors
     for part in ("meaning", "language", "consistency"):
         assert found.pop((f"seed-without-{part}", 0)) == [f"seed-without-{part}"]
     assert found.pop(("dream", 1)) == ["dream-released"]

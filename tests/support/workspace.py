@@ -45,9 +45,11 @@ def tiny(params: dict[str, Any]) -> dict[str, Any]:
     params["corpora"]["mini"].update(languages={"qab": 400, "qac": 300}, retrieval_pairs=40, graded_items=10)
     for name in ("mini-tatoeba", "mini-code-switched"):
         params["benchmarks"][name]["languages"] = ["qab", "qac"]
-    params["benchmarks"]["mini-nway"]["languages"] = ["qaa", "qab", "qac"]
-    for name in ("mini-sts", "mini-qe"):
+    for name in ("mini-nway", "mini-topics", "mini-inference", "mini-choices", "mini-answers"):
+        params["benchmarks"][name]["languages"] = ["qaa", "qab", "qac"]
+    for name in ("mini-sts", "mini-qe", "mini-qe-train", "mini-qe-valid"):
         params["benchmarks"][name]["pairs"] = ["qaa-qab", "qaa-qac"]
+    params["benchmarks"]["mini-mining"]["pairs"] = ["qab-qaa", "qac-qaa"]
     ems = params["encoders"]["ems-mini"]
     ems["network"]["tokenizer"]["vocabulary"] = 300
     ems["network"].update(layers=1, width=32, heads=2, feed_forward=64)

@@ -1,3 +1,6 @@
+ruleorder: gather > evaluate
+
+
 # Scores of every task, part and seed
 rule evaluate:
     input:
@@ -59,5 +62,49 @@ rule report:
         runtime=60,
     params:
         job=job_of("results"),
+    shell:
+        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+
+
+# An encoder that goes on training on a benchmark, and what it scores
+rule finetune:
+    input:
+        encoder=done("models/{preset}/encoders/{encoder}"),
+        benchmarks=done("data/{preset}/benchmarks/{benchmark}"),
+    output:
+        made("evaluations/{preset}/{encoder}/fine-tuning/{benchmark}/seed{seed}"),
+    log:
+        log_of("evaluations/{preset}/{encoder}/fine-tuning/{benchmark}/seed{seed}"),
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: cores
+    resources:
+        mem_mb=32000,
+        runtime=2880,
+        gpu=gpu,
+    params:
+        job=job,
+    shell:
+        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+
+
+# The records of an encoder's fine-tunings
+rule gather:
+    input:
+        fine_tuned=done(
+            "evaluations/{preset}/{encoder}/fine-tuning/{benchmark}/seed{seed}"
+        ),
+    output:
+        made("evaluations/{preset}/{encoder}/fine-tuned"),
+    log:
+        log_of("evaluations/{preset}/{encoder}/fine-tuned"),
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=60,
+    params:
+        job=job,
     shell:
         "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"

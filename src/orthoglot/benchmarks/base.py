@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field
 
 from orthoglot.languages import canonical, iso3, parse_pair
-from orthoglot.settings import Language, Settings
+from orthoglot.settings import Language, Name, Settings
 from orthoglot.text.bitext import read_rows
 from orthoglot.text.patterns import MINI, OPUS, filled, is_address
 
@@ -23,6 +23,15 @@ Paths = Mapping[str, Sequence[Path]]  # as `Benchmark.paths` has them
 
 # Of a collected folder, the file that names the public test set that it is taken from.
 SOURCE = "source.txt"
+
+
+class Taught(Settings):
+    """Sets that an encoder is fine-tuned on before it is tested on a benchmark."""
+
+    train: Name
+    """An entry of benchmarks, whose training part it learns on; of kind `sts`, `qe` or `pool` all of it."""
+    valid: Name | None = None
+    """An entry of the same kind, which decides how long it learns; null for a set with a validation part."""
 
 
 class Benchmark(Settings):
@@ -40,6 +49,10 @@ class Benchmark(Settings):
     """How to get its files, where they have no address; the message about a missing one says it."""
     source: Annotated[str, Field(pattern=r"^[a-z0-9-]*$")] = ""
     """The public test set of its items, e.g. sts-2017; tables of published numbers compare items of one source."""
+
+    taught: list[Taught] = []
+    """What an encoder is fine-tuned on for it, one after another (docs/papers.md#fine-tuning); labelled texts have a
+    training part of their own, which comes last. Frozen vectors do not read it."""
 
     @property
     @abstractmethod

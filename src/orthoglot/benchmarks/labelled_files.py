@@ -22,7 +22,7 @@ class Item(NamedTuple):
     """A labelled text, pair of texts, or choice of two pairs; `id` is shared by its translations.
 
     `further` has the second text of a pair, or the other three of a choice: of both alternatives the cause and the
-    effect.
+    effect; or the other five of a choice of three answers, each behind its question.
     """
 
     id: str
@@ -54,6 +54,8 @@ def read_items(
             yield from _rows(settings, source, name, part, path)
         case "copa":
             yield from _choices(path)
+        case "social-iqa":
+            yield from _answers(path)
         case "eurlex":
             yield from _documents(path, name, str(source.label), counted)
         case "amazon-v1" | "amazon-v2":
@@ -82,7 +84,9 @@ def _rows(
         if cells.get("language", name) != name or (divide and split_of(cells["by"], shares) != part):
             continue
         texts = [cells[key] for key in TEXTS if key in cells]
-        label = source.label_names.get(cells["label"].strip(), cells["label"].strip())
+        if (label := cells["label"].strip()) in source.left_out:
+            continue
+        label = source.label_names.get(label, label)
         if not label or not all(text.strip() for text in texts):
             raise DataError(f"{path}: line {number} has no {'text' if label else 'label'}")
         yield Item(cells.get("item", " ".join(texts)), label, texts[0], tuple(texts[1:]))
@@ -103,6 +107,21 @@ def _choices(path: Path) -> Iterator[Item]:
             )
         pairs = [(one, premise) if backwards else (premise, one) for one in alternatives]
         yield Item(name, label, pairs[0][0], (pairs[0][1], *pairs[1]))
+
+
+def _answers(path: Path) -> Iterator[Item]:
+    """The questions of Social IQa: context and question with each of three answers; the label is A, B or C."""
+    for number, line in read_json(path):
+        try:
+            asked = " ".join(f"{line['context']} {line['question']}".split())
+            answers = [line[f"answer{letter}"].strip() for letter in "ABC"]
+            label = line["correct"]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise DataError(f"{path}: line {number} is no question of Social IQa ({error!r})") from error
+        if not asked or not all(answers) or label not in ("A", "B", "C"):
+            raise DataError(f"{path}: line {number} has no text, or no label A, B or C")
+        texts = [text for answer in answers for text in (asked, answer)]
+        yield Item(f"{number}", label, texts[0], tuple(texts[1:]))
 
 
 def _documents(path: Path, language: str, level: str, counted: Counter[str]) -> Iterator[Item]:

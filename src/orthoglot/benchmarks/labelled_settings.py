@@ -30,14 +30,14 @@ class SplitNames(Settings):
 class LabelledFiles(Settings):
     """Files of labelled texts, and which of their columns hold what."""
 
-    form: Literal["table", "amazon-v1", "amazon-v2", "copa", "eurlex"] = "table"
+    form: Literal["table", "amazon-v1", "amazon-v2", "copa", "social-iqa", "eurlex"] = "table"
     """`table`: TSV, or CSV where the name ends with .csv. `amazon-v1`: XML of Prettenhofer and Stein. `amazon-v2`:
     lines of JSON of Keung et al., or CSV with their keys in the first row. `copa`: lines of JSON of COPA and XCOPA, a
-    premise with two alternatives. `eurlex`: lines of JSON of MultiEURLEX, a document in all languages with several
-    labels."""
+    premise with two alternatives. `social-iqa`: those of Social IQa, a context and a question with three answers.
+    `eurlex`: lines of JSON of MultiEURLEX, a document in all languages with several labels."""
     files: str | Annotated[list[str], Field(min_length=1)]
     """A file, or files that are read one after the other; plain, .gz or .zst. `{language}` and `{split}` stand for
-    names of the language and of the part."""
+    names of the language and of the part, `{mini}` for the folder of the invented languages."""
     text: str | int | Annotated[list[str | int], Field(min_length=2, max_length=2)] = "text"
     """The column of the text: its name, or its number from 1 in a file without names. Two columns for labels of
     sentence pairs, such as XNLI's."""
@@ -47,6 +47,8 @@ class LabelledFiles(Settings):
     """The column of the label; of `eurlex` the level of the labels, such as level_1."""
     label_names: dict[str, str] = {}
     """Labels that are to be read as another one."""
+    left_out: list[str] = []
+    """Labels whose lines are left out of a table, such as `-` of SNLI, on which annotators did not agree."""
     item: str | int | None = None
     """The column of an id that translations share; without one, each text is an item of its own."""
     language: str | int | None = None
@@ -62,10 +64,10 @@ class LabelledFiles(Settings):
         further = {"label": self.label, "item": self.item, "language": self.language}
         return found | {key: column for key, column in further.items() if column is not None}
 
-    def paths_of(self, name: str, split: str) -> list[str]:
-        """The files of a language and part, by their names in the files."""
+    def paths_of(self, name: str, split: str, world: str = MINI) -> list[str]:
+        """The files of a language and part, by their names in the files; `world` is the invented world's folder."""
         files = [self.files] if isinstance(self.files, str) else self.files
-        return [filled(file, "files", language=name, split=split) for file in files]
+        return [filled(file, "files", language=name, split=split, mini=world) for file in files]
 
     @model_validator(mode="after")
     def _columns_are_alike(self) -> Self:
@@ -102,7 +104,7 @@ class ClassificationSettings(LabelledFiles, Benchmark):
 
     kind: Literal["classification"]
     languages: (
-        Annotated[list[Language], Field(min_length=2)] | Annotated[dict[Language, str], Field(min_length=2)]
+        Annotated[list[Language], Field(min_length=1)] | Annotated[dict[Language, str], Field(min_length=1)]
     )
     """The languages, or each with its name in the files."""
     pivot: Language = "en"
@@ -134,6 +136,8 @@ class ClassificationSettings(LabelledFiles, Benchmark):
             raise ValueError(f"languages: {unknown[0]}, in which classifiers learn, is not among them")
         if self.together and self.both_ways:
             raise ValueError("together, both_ways: give one of them")
+        if not self.directions():
+            raise ValueError("languages: none is tested; name another, or give test_taught")
         if len(set(self.names.values())) < len(self.languages):
             raise ValueError(f"languages: {self.languages} names something twice")
         return self
@@ -214,10 +218,10 @@ class ClassificationSettings(LabelledFiles, Benchmark):
         """What the files of a part call a language."""
         return self.source_of(part).spelling.get(language, self.names[language])
 
-    def file_of(self, language: str, part: Part) -> list[str]:
+    def file_of(self, language: str, part: Part, world: str = MINI) -> list[str]:
         """The files of a language and part."""
-        return self.source_of(part).paths_of(self.name_of(language, part), self.split_names[part])
+        return self.source_of(part).paths_of(self.name_of(language, part), self.split_names[part], world)
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """The files of each language and part; see `Benchmark.paths`."""
-        return {f"{code} {part}": self.file_of(code, part) for code, part in self.parts()}
+        return {f"{code} {part}": self.file_of(code, part, world) for code, part in self.parts()}

@@ -29,7 +29,7 @@ def licences(
 
     settings = config.load(config.file_of(params), {"preset": preset} if preset else None)
     name, corpora = settings.preset, settings.corpora_of(settings.preset)
-    tests = {entry: one.licence for entry, one in settings.benchmarks_of(settings.preset).items()}
+    tests = {entry: one.licence for entry, one in settings.benchmarks_read(settings.preset).items()}
     stated = {entry: str(getattr(corpus, "licence", "")) for entry, corpus in corpora.items()}
     found = {entry: terms(licence) for entry, licence in stated.items()}
     if as_json:

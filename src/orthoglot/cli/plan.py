@@ -44,7 +44,7 @@ def plan(
     name, chosen, corpora = settings.preset, settings.selected, settings.corpora_of(settings.preset)
     addresses = settings.addresses_of(name)
     licences = {f"corpora.{entry}": str(getattr(one, "licence", "")) for entry, one in corpora.items()}
-    licences |= {f"benchmarks.{entry}": one.licence for entry, one in settings.benchmarks_of(name).items()}
+    licences |= {f"benchmarks.{entry}": one.licence for entry, one in settings.benchmarks_read(name).items()}
     others = {entry: one for entry, one in corpora.items() if f"corpora.{entry}" not in addresses}
     rows = [row for row in estimates(others, chosen.max_pairs) if chosen.takes(*row.pair.split("-"))]
     rows += estimates(settings.releases_of(name))
@@ -106,12 +106,14 @@ def counts(paper: Paper, settings: Params) -> list[Count]:
         entry: [pair for pair in corpus.pair_sources("") if preset.takes(*parse_pair(pair))]
         for entry, corpus in settings.corpora_of(settings.preset).items()
     }
+    read, tested = settings.benchmarks_read(settings.preset), settings.taught(preset)
     encoders = {}
     for name in preset.encoders:
         part = preset.part(name)
         seen = {entry: one for entry, one in sets.items() if entry in part.benchmarks}
         held_out = sorted({pair for entry in part.corpora for pair in pairs.get(entry, ())})
-        encoders[name] = Planned(settings.encoders[name], seen, held_out)
+        tuned = {entry: read[entry] for entry in tested} if name in settings.tuned_encoders(preset) else {}
+        encoders[name] = Planned(settings.encoders[name], seen, held_out, tuned)
     methods = {name: settings.methods[name] for name in settings.losses}
     return reachable(paper, encoders, methods, preset.evaluation.tasks)
 

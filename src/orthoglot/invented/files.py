@@ -14,8 +14,13 @@ from orthoglot.errors import ConfigError
 from orthoglot.formats.kinds.mini import MiniSettings
 from orthoglot.invented.grammar import CONCEPTS, GRAMMARS, Language, invent
 from orthoglot.invented.meanings import NAMES, YEARS, Frame, freely, overlap, sample, variation
+from orthoglot.invented.taught import TIMES, write_taught
 from orthoglot.streams import derive
 
+FOLDERS = (
+    *("opus", "mono", "dictionaries", "retrieval", "nway", "similarity", "quality", "labels"),
+    *("inference", "choices", "answers", "mining"),
+)
 SHARED = 0.2  # share of a pair's sentences that other pairs have too, as in real pivot-centric corpora
 README = """Corpus Name: Mini
      Package: Mini.{pair} in Moses format
@@ -39,7 +44,16 @@ def generate(settings: MiniSettings, output: Path) -> None:
     - `nway/sentences.tsv.gz`: all these sentences side by side, a column for each language, codes in the first line;
     - `similarity/<pivot>-<language>.tsv.gz`: two sentences, gold in [0, 5], 5 for the same meaning;
     - `quality/<pivot>-<language>.tsv.gz`: source, translation, gold in [0, 1], 1 for a faultless one;
-    - `labels/<language>.tsv.gz`: sentence, topic, sentiment.
+    - `labels/<language>.tsv.gz`: sentence, topic, sentiment;
+    - `inference/<language>-<part>.tsv.gz`: premise, hypothesis, label and id of an item, the same items in every
+      language but in the part "train";
+    - `choices/<language>-<part>.jsonl`: a premise and two alternatives, in the form of COPA;
+    - `answers/questions-<part>.tsv`, `answers/candidates-<part>.tsv`: questions, and sentences that answer them;
+    - `mining/<language>-<pivot>.<language of the text>`, and `.gold`: sentences with their ids, some of them
+      translations, and the ids of these, in the form of BUCC.
+
+    The part "train" and its validation part "valid" have training events; of graded pairs they are
+    `similarity/<pivot>-<pivot>-<part>.tsv.gz` and `quality/<pivot>-<language>-<part>.tsv.gz`.
 
     An event (predicate, agent, patient) of the last five occurs in none of the first two.
 
@@ -47,7 +61,7 @@ def generate(settings: MiniSettings, output: Path) -> None:
         ConfigError: a language without a grammar, or no language other than the pivot.
     """
     sizes = _sizes(settings)
-    for folder in ("opus", "mono", "dictionaries", "retrieval", "nway", "similarity", "quality", "labels"):
+    for folder in FOLDERS:
         (output / folder).mkdir()
     languages = {code: invent(code, settings.seed, settings.synonyms) for code in sizes}
     pivot = languages[settings.pivot]
@@ -57,6 +71,7 @@ def generate(settings: MiniSettings, output: Path) -> None:
         if language is not pivot:
             _write_bilingual(settings, output, pivot, language, count)
         logger.info("%s: %d sentences of an invented language", code, count)
+    write_taught(settings, output, languages)
     columns = [_retrieval_sentences(settings, one) for one in languages.values()]
     _write_rows(output / "nway" / "sentences.tsv.gz", [list(languages), *zip(*columns, strict=True)])
 
@@ -104,8 +119,10 @@ def _write_bilingual(
     rows = ([pivot.sentence(one), language.sentence(two), f"{overlap(one, two):.2f}"] for one, two in graded)
     _write_rows(output / "similarity" / f"{pair}.tsv.gz", rows)
 
-    translations = _translations(settings.graded_items, seed, pivot, language, set(targets))
-    _write_rows(output / "quality" / f"{pair}.tsv.gz", translations)
+    for part, times in TIMES.items():
+        count, ending = times * settings.graded_items, "" if part == "test" else f"-{part}"
+        translations = _translations(count, seed, pivot, language, set(targets), part)
+        _write_rows(output / "quality" / f"{pair}{ending}.tsv.gz", translations)
 
 
 def _retrieval_sentences(settings: MiniSettings, language: Language) -> list[str]:
@@ -145,12 +162,13 @@ def similar_frames(count: int, seed: int, code: str) -> list[tuple[Frame, Frame]
 
 
 def _translations(
-    count: int, seed: int, pivot: Language, language: Language, known: set[str]
+    count: int, seed: int, pivot: Language, language: Language, known: set[str], part: str
 ) -> list[list[str]]:
-    random = Random(derive(seed, "corruption", language.code))
+    own = [] if part == "test" else [part]
+    random = Random(derive(seed, "corruption", language.code, *own))
     vocabulary = [language.lexicon[concept] for concept in CONCEPTS]
     rows = []
-    for frame in sample(count, seed, "quality", language.code, held_out=True):
+    for frame in sample(count, seed, "quality", language.code, *own, held_out=not own):
         words = language.words(frame)
         errors = random.randrange(len(words))
         translation = corrupted(words, errors, vocabulary, random)

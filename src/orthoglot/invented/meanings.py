@@ -126,8 +126,8 @@ def overlap(one: Frame, other: Frame) -> float:
     return round(sum(w for slot, w in WEIGHTS.items() if getattr(one, slot) == getattr(other, slot)), 2)
 
 
-def variation(frame: Frame, seed: int, random: Random) -> Frame:
-    """A test meaning that takes any number of slots, from none to all, from other meanings.
+def variation(frame: Frame, seed: int, random: Random, *, held_out: bool = True) -> Frame:
+    """A meaning for tests or for training that takes any number of slots, from none to all, from other meanings.
 
     The slots are chosen once and their values until the event is held out: choosing both again would
     prefer variations that keep the event.
@@ -136,5 +136,5 @@ def variation(frame: Frame, seed: int, random: Random) -> Frame:
     while True:
         other = draw(random)
         varied = frame._replace(**{slot: getattr(other, slot) for slot in slots})
-        if is_held_out(varied, seed):
+        if is_held_out(varied, seed) == held_out:
             return varied

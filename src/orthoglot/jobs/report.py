@@ -31,6 +31,7 @@ def run(job: Job) -> None:
             selected=settings["selected"],
             text=[folder / "counts.json" for folder in job.folders("text")],
             invented=settings["invented"],
+            fine_tuned=job.folders("fine_tuned"),
             licences=settings["licences"],
             # Of a frozen encoder that is used beyond its languages, those of its checkpoint.
             known={

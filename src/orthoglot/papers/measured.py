@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+from orthoglot.finetuning.settings import FINE_TUNED
 from orthoglot.papers.published import (
     P_AT_1,
     RETRIEVAL,
@@ -24,7 +25,8 @@ from orthoglot.statistics.table import Name, Number
 
 # The direction of a mean over a data set of the run as a whole.
 WHOLE = "all"
-FINE_TUNED = "fine-tuned"
+# Methods that have one view, the sentence vector or what a head makes of it.
+WHOLE_VECTORS = (ORIGINAL, FINE_TUNED)
 NO_ENCODER = "no encoder"
 NO_VARIANT = "no variant"
 NO_METHOD = "no method"
@@ -45,7 +47,7 @@ REASONS = {
     NO_RECORD: "the run has this data set, but not this view or metric of it",
     NO_RUN: "no run can have it, as its table says",
     NO_TIME: "its training was not timed, or its logs were removed",
-    NO_TUNING: "the paper goes on training the encoder on the task, which is not done here",
+    NO_TUNING: "the task fine-tuning is not in this run, or not on this benchmark",
 }
 
 
@@ -182,8 +184,7 @@ def cells(run: Run) -> list[Cell]:
     found = []
     for printed in _grid(run.paper):
         for encoder in run.encoders_of(printed.encoder) or [""]:
-            name = ORIGINAL if printed.method == FINE_TUNED else printed.method
-            methods = run.methods_of(encoder, name).values() if encoder else ()
+            methods = run.methods_of(encoder, printed.method).values() if encoder else ()
             found += [_cell(printed, encoder, method, run) for method in methods or [""]]
     return found
 
@@ -249,7 +250,7 @@ def _rows(run: Run) -> Iterator[tuple[str, str, str]]:
     views = ["meaning"] if run.paper.suite else [view for view in VIEWS if view in printed]
     for encoder in run.encoders:
         for method in run.measured.methods_of(encoder):
-            for view in [SENTENCE] if run.method_label(encoder, method) == ORIGINAL else views:
+            for view in [SENTENCE] if run.method_label(encoder, method) in WHOLE_VECTORS else views:
                 yield encoder, method, view
 
 
@@ -266,10 +267,12 @@ def _grid(paper: Paper) -> Iterator[Printed]:
 
 def _cell(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
     # An encoder that no run has may have one in this run that stands for it.
-    unmeasured = printed.data.unmeasured if encoder else printed.unmeasured
-    reason = NO_RUN if unmeasured else NO_TUNING if printed.method == FINE_TUNED else ""
+    reason = NO_RUN if (printed.data.unmeasured if encoder else printed.unmeasured) else ""
     if not reason and not (encoder and method):
-        reason = NO_METHOD if encoder else NO_VARIANT if run.paper.variants else NO_ENCODER
+        without = NO_TUNING if printed.method == FINE_TUNED else NO_METHOD
+        # The variants of an ablation are measured by retrieval alone.
+        absent = NO_ENCODER if not run.paper.variants else without if without == NO_TUNING else NO_VARIANT
+        reason = without if encoder else absent
     cell = Cell(printed, encoder, method, reason) if reason else find(printed, encoder, method, run)
     return _less_base(cell, run) if run.paper.base else cell
 
@@ -294,11 +297,17 @@ def _less_base(cell: Cell, run: Run) -> Cell:
 def find(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
     """What an encoder and method of a run have for a printed number."""
     cell = Cell(printed, encoder, method)
-    datasets = _datasets(printed, run)
+    # An encoder is fine-tuned on some benchmarks of a run; frozen vectors are measured on all of them.
+    tuned = run.method_label(encoder, method) == FINE_TUNED
+    about_run = {"encoder": encoder, "method": method} if tuned else {}
+    datasets = _datasets(printed, run, **about_run)
     if not datasets:
-        elsewhere = NO_DATA if run.measured.datasets(printed.task) else NO_TASK
-        return replace(cell, reason=NO_TIME if printed.task == TIME else elsewhere)
-    parts = {ALL: [(datasets[0], ALL)]} if printed.task == TIME else _parts(printed, datasets, run)
+        absent = NO_TIME if printed.task == TIME else NO_TUNING if tuned else NO_TASK
+        others = run.measured.names("dataset", task=printed.task, **about_run)
+        return replace(cell, reason=NO_DATA if others else absent)
+    parts = (
+        {ALL: [(datasets[0], ALL)]} if printed.task == TIME else _parts(printed, datasets, run, **about_run)
+    )
     if not parts:
         return replace(cell, reason=NO_LANGUAGE)
     subsets = [(member, *one) for member, some in parts.items() for one in some]
@@ -318,22 +327,24 @@ def find(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
     )
 
 
-def _datasets(printed: Printed, run: Run) -> list[str]:
-    """Data sets of the run that are the printed one; without such, those that stand in for it."""
+def _datasets(printed: Printed, run: Run, **about: str) -> list[str]:
+    """Data sets of the run, with records about these, that are the printed one; else those that stand in for it."""
     here = {
         name: run.measured.stated("source", task=printed.task, dataset=name)
-        for name in run.measured.datasets(printed.task)
+        for name in run.measured.names("dataset", task=printed.task, **about)
     }
     source, stand_in = printed.data.source, printed.data.stand_in
     own = [name for name in here if not source or here[name] == source]
     return own or [name for name in here if stand_in and here[name] == stand_in]
 
 
-def _parts(printed: Printed, datasets: Sequence[str], run: Run) -> dict[str, list[tuple[str, str]]]:
+def _parts(
+    printed: Printed, datasets: Sequence[str], run: Run, **about: str
+) -> dict[str, list[tuple[str, str]]]:
     """{member: its (data set, subset)} for what the run has; the data set with most members comes first."""
     served = []
     for dataset in datasets:
-        have = {ALL, *run.measured.subsets(printed.task, dataset)}
+        have = {ALL, *run.measured.names("subset", task=printed.task, dataset=dataset, **about)}
         wanted = {member: list(_subsets(printed, member, have)) for member in printed.members}
         whole = {member: some for member, some in wanted.items() if have.issuperset(some)}
         served.append({member: [(dataset, one) for one in some] for member, some in whole.items()})

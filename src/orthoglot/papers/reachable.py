@@ -20,6 +20,7 @@ from orthoglot.benchmarks.kinds.opus import DrawnSettings
 from orthoglot.benchmarks.kinds.pool import PoolSettings
 from orthoglot.benchmarks.labelled_settings import ClassificationSettings
 from orthoglot.encoders.settings import EncoderEntry
+from orthoglot.finetuning.settings import FINE_TUNED
 from orthoglot.papers.measured import NO_LANGUAGE, REASONS, cells
 from orthoglot.papers.published import Paper, printed_numbers
 from orthoglot.papers.runs import Run
@@ -66,11 +67,13 @@ class Planned(NamedTuple):
         settings: of the encoder.
         benchmarks: test sets, by entry.
         pairs: language pairs of its text.
+        tuned: test sets that it is fine-tuned for, by entry.
     """
 
     settings: EncoderEntry
     benchmarks: Mapping[str, Benchmark]
     pairs: Sequence[str]
+    tuned: Mapping[str, Benchmark]
 
 
 def reachable(
@@ -87,14 +90,21 @@ def reachable(
         methods: that it reports, by entry.
         tasks: of its evaluation.
     """
-    columns = {(one.task, one.metric) for one in printed_numbers(paper.name) if one.task in tasks}
+    numbers = printed_numbers(paper.name)
+    columns = {(one.task, one.metric) for one in numbers if one.task in tasks}
     records = [
         record
         for encoder, planned in encoders.items()
         for task, metric in columns
         for method, settings in methods.items()
-        for record in _records(encoder, planned, (method, settings), task, metric)
+        for record in _records(encoder, planned, method, _definition(settings), (task, metric))
     ]
+    tuned = {(one.task, one.metric) for one in numbers if one.method == FINE_TUNED}
+    definition = {"architecture": FINE_TUNED, "partners": "none", "terms": ""}
+    for encoder, planned in encoders.items():
+        trained = planned._replace(benchmarks=planned.tuned, pairs=())
+        for column in tuned if planned.tuned else ():
+            records += _records(encoder, trained, FINE_TUNED, definition, column)
     if not records:
         return []
     reasons: dict[tuple[str, ...], str] = {}
@@ -115,11 +125,11 @@ def reachable(
 
 
 def _records(
-    encoder: str, planned: Planned, named: tuple[str, MethodSettings], task: str, metric: str
+    encoder: str, planned: Planned, method: str, definition: Mapping[str, str], column: tuple[str, str]
 ) -> Iterator[Record]:
-    """A record of each number of a task that the evaluation of a method writes, without its value."""
-    method, settings = named
-    facts = _definition(settings)
+    """A record of each number of a task and metric that a method's evaluation writes, without its value."""
+    task, metric = column
+    facts = dict(definition)
     if stands_for := planned.settings.stands_for:
         facts["stands_for"] = " ".join(stands_for)
     if checkpoint := getattr(planned.settings, "checkpoint", ""):
@@ -127,9 +137,10 @@ def _records(
     kinds = KINDS.get(task, {task})
     data = {name: one for name, one in planned.benchmarks.items() if one.kind in kinds}
     parts = {name: (one.source, list(subsets_of(one, task))) for name, one in data.items()}
-    if task in HELD_OUT:
+    if task in HELD_OUT and planned.pairs:
         parts["test"] = "", _directions(planned.pairs) if HELD_OUT[task] else list(planned.pairs)
-    views: tuple[View, ...] = ("sentence",) if settings.architecture == ORIGINAL else ("meaning", "language")
+    whole = definition["architecture"] in (ORIGINAL, FINE_TUNED)
+    views: tuple[View, ...] = ("sentence",) if whole else ("meaning", "language")
     for dataset, (source, subsets) in parts.items():
         stated = facts | ({"source": source} if source else {})
         for view in views:

@@ -102,6 +102,7 @@ def report(
     selected: Sequence[str],
     text: Sequence[Path] = (),
     invented: Collection[str] = (),
+    fine_tuned: Sequence[Path] = (),
     licences: Mapping[str, str],
     known: Mapping[str, Sequence[str]] = MappingProxyType({}),
     output: Path,
@@ -123,6 +124,7 @@ def report(
         selected: the methods that metrics.json averages over: those under test, without the baselines.
         text: prepared text folders, or their counts.json.
         invented: test sets whose languages are invented.
+        fine_tuned: folders with the records of fine-tuned encoders: a table of their own, and no comparison.
         licences: of the data and checkpoints used, by name.
         known: the languages that each encoder states; none of one that states none.
         output: an existing folder.
@@ -139,9 +141,10 @@ def report(
         measures=registry.measures(settings.tasks),
     )
     trainings = [read_history(path) for path in histories]
-    write_records(output / "records.jsonl", records)
+    further = [record for folder in fine_tuned for record in read_records(folder / "records.jsonl")]
+    write_records(output / "records.jsonl", records + further)
     table = frame(records)
-    table.to_parquet(output / "records.parquet", index=False)
+    (frame(records + further) if further else table).to_parquet(output / "records.parquet", index=False)
     metrics = json.dumps(tables.tracked(table, selected), indent=2, sort_keys=True, ensure_ascii=False)
     (output / "metrics.json").write_text(f"{metrics}\n", encoding="utf-8")
     (output / "plots").mkdir()
@@ -162,6 +165,8 @@ def report(
     write_examples(output / EXAMPLES, [one for some in examples.values() for one in some])
     early = _early_ends(trainings)
     overview = [tables.headline_table(answer, early), tables.means_table(table)]
+    if further:
+        overview.append(tables.fine_tuned_table(frame(further), table))
     folded = [(one.table, *(table for some in one.details.values() for table in some)) for one in sections]
     folded.append(tuple(tables.examples_table(task, shown) for (task, _), shown in examples.items()))
     (output / "tables.md").write_text(tables.markdown([*overview, *chain(*folded)]), encoding="utf-8")

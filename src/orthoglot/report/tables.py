@@ -10,6 +10,7 @@ import pandas as pd
 
 from orthoglot.report.headline import CLOSED_FORM, Row, Score
 from orthoglot.report.queries import (
+    COMPARED,
     GEOMETRY,
     LEAKAGE,
     LEVEL,
@@ -25,7 +26,7 @@ from orthoglot.report.queries import (
     title,
     undivided,
 )
-from orthoglot.statistics.records import ALL, GROUPS, P_AT_1, PROPORTIONS, TRANSFER
+from orthoglot.statistics.records import ALL, GROUPS, MAE, P_AT_1, PROPORTIONS, TRANSFER
 from orthoglot.statistics.table import comparisons, rows, spread, where
 from orthoglot.tasks import registry
 from orthoglot.tasks.examples import Shown
@@ -244,6 +245,35 @@ def means_table(records: pd.DataFrame) -> Table:
         ["Method", *(f"{encoder}: {kind}" for encoder, kind in columns)],
         table,
     )
+
+
+def fine_tuned_table(tuned: pd.DataFrame, records: pd.DataFrame) -> Table:
+    """A row per fine-tuned encoder, data set and metric, beside the same encoder's frozen vectors.
+
+    Args:
+        tuned: records of fine-tuned encoders.
+        records: of all others.
+    """
+    measured, frozen = (
+        spread(some[some["metric"].isin([*COMPARED, MAE]) & (some["subset"] == ALL)])
+        for some in (tuned, records)
+    )
+    frozen = frozen[frozen["method"].isin(undivided(records)) & (frozen["view"] == "sentence")]
+    keys = ["encoder", "task", "dataset", "metric"]
+    levels = {tuple(getattr(row, key) for key in keys): row for row in rows(frozen)}
+    shown = []
+    for row in rows(measured):
+        level = levels.get(tuple(getattr(row, key) for key in keys))
+        names = [row.encoder, title(row.task, row.dataset), row.metric]
+        shown.append(
+            [*map(Cell, names), _score(row, trained=True), EMPTY if level is None else _score(level)]
+        )
+    note = (
+        "Mean over languages and seeds [interval over sentences]. A fine-tuned encoder went on training on the task, "
+        f"with a head; beside it, the task on the encoder's frozen vectors. {TRAININGS}"
+    )
+    columns = ["Encoder", "Task", "Metric", "Fine-tuned", "Frozen"]
+    return Table("Fine-tuned encoders", note, columns, shown)
 
 
 def host_table(records: pd.DataFrame, methods: Mapping[str, str | None]) -> Table:
@@ -485,10 +515,12 @@ def _grid(
     ]
 
 
-def _score(row: Any, tone: str = "", form: str = ".1f", reach_form: str = ".1f") -> Cell:
+def _score(
+    row: Any, tone: str = "", form: str = ".1f", reach_form: str = ".1f", *, trained: bool = False
+) -> Cell:
     """A value, its interval if it has one, and what other seeds would change, of a view that was trained."""
     small = [] if pd.isna(row.low) else [f"[{row.low:{form}}, {row.high:{form}}]"]
-    if row.view != "sentence" and pd.notna(row.reach):
+    if (trained or row.view != "sentence") and pd.notna(row.reach):
         small.append(f"± {row.reach:{reach_form}}")
     return Cell(f"{row.value:{form}}", " ".join(small), tone)
 

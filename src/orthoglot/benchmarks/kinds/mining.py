@@ -31,7 +31,7 @@ class MiningSettings(Benchmark):
     kind: Literal["mining"]
     files: str
     """A TSV file of ids and sentences, plain, .gz or .zst; `{name}` stands for a language pair, `{language}` for
-    one of its languages."""
+    one of its languages, `{mini}` for the folder of the invented languages."""
     gold: str
     """A TSV file of pairs of ids, source first; `{name}` stands for a language pair."""
     train_files: str = ""
@@ -72,8 +72,10 @@ class MiningSettings(Benchmark):
         found: dict[str, list[str]] = {}
         for pair in self.pairs:
             for files, gold, name, name_of_gold in sets:
-                sides = [filled(files, name, name=pair, language=code) for code in parse_pair(pair)]
-                found.setdefault(pair, []).extend([*sides, filled(gold, name_of_gold, name=pair)])
+                sides = [
+                    filled(files, name, name=pair, language=code, mini=world) for code in parse_pair(pair)
+                ]
+                found.setdefault(pair, []).extend([*sides, filled(gold, name_of_gold, name=pair, mini=world)])
         return found
 
 

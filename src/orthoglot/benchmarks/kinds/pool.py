@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -21,6 +21,7 @@ from orthoglot.languages import canonical
 from orthoglot.settings import Language
 from orthoglot.text.bitext import read_json, read_rows, unpacked, write_pairs
 from orthoglot.text.patterns import MINI, filled
+from orthoglot.text.sentences import split
 from orthoglot.text.tables import places_of
 
 POOL = "pool.tsv.gz"
@@ -34,9 +35,10 @@ class PoolSettings(Benchmark):
     """
 
     kind: Literal["pool"]
-    form: Literal["table", "xquad-r", "mewsli-x"] = "table"
+    form: Literal["table", "xquad-r", "squad", "mewsli-x", "mewsli-x-pairs"] = "table"
     """`table`: TSV. `xquad-r`: LAReQA's JSON, articles of a language with questions and the sentences that answer them.
-    `mewsli-x`: lines of JSON, of articles with their mentions and of entities."""
+    `squad`: SQuAD's JSON, whose paragraphs are cut into sentences. `mewsli-x`: lines of JSON, of articles with their
+    mentions and of entities; `mewsli-x-pairs`: those of its training, a mention and its entity a line."""
     questions: str
     """A TSV file whose first line names the columns lang, question_id, answer (the id of a sentence) and question; or
     XQuAD-R's file of each language, with `{language}` for it; or Mewsli-X's wikinews_mentions file, after its scripts
@@ -44,7 +46,7 @@ class PoolSettings(Benchmark):
     candidates: str = ""
     """A TSV file whose first line names the columns lang, id and sentence; or Mewsli-X's candidate_set_entities file,
     in which an entity has one language. XQuAD-R has none. See `PoolSet.relevant` for what answers a question."""
-    languages: Annotated[list[Language], Field(min_length=2)]
+    languages: Annotated[list[Language], Field(min_length=1)]
     """The languages of the pool; others of the files are left out."""
     asked: list[Language] = []
     """The languages of the questions, where they are not those of the pool."""
@@ -54,9 +56,9 @@ class PoolSettings(Benchmark):
         by_language = self.form == "xquad-r"
         if by_language and self.asked:
             raise ValueError("asked: XQuAD-R asks in all its languages")
-        if by_language != ("{language}" in self.questions) or by_language == bool(self.candidates):
+        if by_language != ("{language}" in self.questions) or self._has_candidates != bool(self.candidates):
             raise ValueError(
-                "xquad-r has questions with {language} and no candidates, other forms both files"
+                "table and mewsli-x have questions and candidates, other forms only questions; xquad-r with {language}"
             )
         self.paths()
         return self
@@ -77,7 +79,16 @@ class PoolSettings(Benchmark):
         """See `Benchmark.paths`."""
         if self.form == "xquad-r":
             return {code: [filled(self.questions, "questions", language=code)] for code in self.codes}
-        return {"any language": [self.questions, self.candidates]}
+        named = {"questions": self.questions, "candidates": self.candidates}
+        return {
+            "any language": [
+                filled(pattern, field, mini=world) for field, pattern in named.items() if pattern
+            ]
+        }
+
+    @property
+    def _has_candidates(self) -> bool:
+        return self.form in ("table", "mewsli-x")
 
 
 SETTINGS = PoolSettings
@@ -148,6 +159,11 @@ def collect(settings: PoolSettings, paths: Paths, output: Path) -> dict[str, int
     if settings.form == "xquad-r":
         read = [_articles(path, language) for language, (path,) in sorted(paths.items())]
         asked, pool = ([row for rows in each for row in rows] for each in zip(*read, strict=True))
+        known = {(language, name) for language, name, _ in pool}
+    elif settings.form in ("squad", "mewsli-x-pairs"):
+        read_pairs = _paragraphs if settings.form == "squad" else _mention_pairs
+        both = list(read_pairs(questions))
+        asked, pool = [one for one, _ in both], [other for _, other in both]
         known = {(language, name) for language, name, _ in pool}
     elif settings.form == "mewsli-x":
         asked, pool = list(_mentions(questions)), list(_entities(candidates))
@@ -223,24 +239,69 @@ def _articles(
     return asked, pool
 
 
+Asked = tuple[str, str, str, str]
+
+
+def _paragraphs(path: Path) -> Iterator[tuple[Asked, tuple[str, str, str]]]:
+    """Questions of SQuAD, English, each with the sentence in which its first answer begins."""
+    try:
+        articles = json.loads(b"".join(unpacked(path)).decode())["data"]
+        for place, paragraph in (
+            (f"{one}-{other}", paragraph)
+            for one, article in enumerate(articles)
+            for other, paragraph in enumerate(article["paragraphs"])
+        ):
+            text = paragraph["context"]
+            sentences = [sentence for found in split([" ".join(text.split())], "en") for _, sentence in found]
+            starts, end = [], 0
+            for sentence in sentences:
+                starts.append(" ".join(text.split()).index(sentence, end))
+                end = starts[-1] + len(sentence)
+            for question in paragraph["qas"]:
+                before = " ".join(f"{text[: question['answers'][0]['answer_start']]}x".split())
+                at = bisect_right(starts, len(before) - 1) - 1
+                name = f"{place}-{at}"
+                asked = " ".join(question["question"].split())
+                yield ("en", question["id"], name, asked), ("en", name, sentences[at])
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise DataError(f"{path} is no file of SQuAD ({error!r})") from error
+
+
+def _mention_pairs(path: Path) -> Iterator[tuple[Asked, tuple[str, str, str]]]:
+    """A mention and its entity of each line of Mewsli-X's training; both have the mention's language."""
+    for number, line in read_json(path):
+        try:
+            mention, entity = line["contextual_mention"], line["entity"]
+            language, name = canonical(mention["context"]["language"]), entity["entity_id"]
+            asked = language, mention["mention"]["example_id"], name, _mention(path, number, **mention)
+            yield asked, (language, name, _described(entity["title"], entity["description"]))
+        except (KeyError, TypeError) as error:
+            raise DataError(f"{path}: line {number} is no mention with its entity ({error!r})") from error
+
+
 def _mentions(path: Path) -> Iterator[tuple[str, str, str, str]]:
     """(language, id, entity, "mention: the sentences that hold it") of each mention of Mewsli-X's articles."""
     for number, line in read_json(path):
         try:
             context = line["context"]
-            language, text = canonical(context["language"]), context["text"]
-            spans = [(span["start"], span["end"]) for span in context["sentence_spans"]]
+            language = canonical(context["language"])
             for mention in line["mentions"]:
-                start, end, own = (mention["mention_span"][name] for name in ("start", "end", "text"))
-                if not own.strip() or text[start:end] != own:
-                    raise DataError(
-                        f"{path}: line {number}: its text does not hold the mention {own!r} at {start}"
-                    )
-                first = max([begin for begin, _ in spans if begin <= start], default=start)
-                last = min([stop for _, stop in spans if stop >= end], default=end)
-                yield language, mention["example_id"], mention["entity_id"], _described(own, text[first:last])
+                text = _mention(path, number, context, mention)
+                yield language, mention["example_id"], mention["entity_id"], text
         except (KeyError, TypeError) as error:
             raise DataError(f"{path}: line {number} is no article with mentions ({error!r})") from error
+
+
+def _mention(path: Path, number: int, context: Mapping[str, Any], mention: Mapping[str, Any]) -> str:
+    """ "mention: the sentences that hold it" of a mention in its article."""
+    text = context["text"]
+    spans = [(span["start"], span["end"]) for span in context["sentence_spans"]]
+    start, end, own = (mention["mention_span"][name] for name in ("start", "end", "text"))
+    if not own.strip() or text[start:end] != own:
+        raise DataError(f"{path}: line {number}: its text does not hold the mention {own!r} at {start}")
+    first = max([begin for begin, _ in spans if begin <= start], default=start)
+    last = min([stop for _, stop in spans if stop >= end], default=end)
+    return _described(own, text[first:last])
 
 
 def _entities(path: Path) -> Iterator[tuple[str, str, str]]:

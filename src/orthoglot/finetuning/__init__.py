@@ -1,0 +1,1 @@
+"""Fine-tuning: all weights of an encoder go on training on a task, with a head, and are tested on it."""
