@@ -19,7 +19,7 @@ from orthoglot.streams import derive
 
 FOLDERS = (
     *("opus", "mono", "dictionaries", "retrieval", "nway", "similarity", "quality", "labels"),
-    *("inference", "choices", "answers", "mining"),
+    *("inference", "choices", "documents", "answers", "mining"),
 )
 SHARED = 0.2  # share of a pair's sentences that other pairs have too, as in real pivot-centric corpora
 README = """Corpus Name: Mini
@@ -48,6 +48,7 @@ def generate(settings: MiniSettings, output: Path) -> None:
     - `inference/<language>-<part>.tsv.gz`: premise, hypothesis, label and id of an item, the same items in every
       language but in the part "train";
     - `choices/<language>-<part>.jsonl`: a premise and two alternatives, in the form of COPA;
+    - `documents/<part>.jsonl`: sentences in all languages with their topic and sentiment, in the form of MultiEURLEX;
     - `answers/questions-<part>.tsv`, `answers/candidates-<part>.tsv`: questions, and sentences that answer them;
     - `mining/<language>-<pivot>.<language of the text>`, and `.gold`: sentences with their ids, some of them
       translations, and the ids of these, in the form of BUCC.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
@@ -21,7 +21,7 @@ TRANSLATED = 0.5
 
 
 def write_taught(settings: MiniSettings, output: Path, languages: Mapping[str, Language]) -> None:
-    """Write the folders `inference`, `choices`, `answers` and `mining`, and graded pairs of the pivot to learn on."""
+    """Write `inference`, `choices`, `documents`, `answers` and `mining`, and graded pairs of the pivot to learn on."""
     asked: dict[str, list[Sequence[str]]] = {part: [] for part in TIMES}
     answers: dict[str, list[Sequence[str]]] = {part: [] for part in TIMES}
     pivot = languages[settings.pivot]
@@ -37,6 +37,8 @@ def write_taught(settings: MiniSettings, output: Path, languages: Mapping[str, L
                     short = frame._replace(manner="", companion="", year="")
                     asked[part].append((code, f"q{number}", f"s{number}", language.sentence(short)))
                     answers[part].append((code, f"s{number}", language.sentence(frame)))
+        lines = "".join(f"{json.dumps(one)}\n" for one in _documents(settings, part, languages))
+        (output / "documents" / f"{part}.jsonl").write_text(lines, encoding="utf-8")
         if part != "test":
             write_pairs(
                 output / "similarity" / f"{pivot.code}-{pivot.code}-{part}.tsv.gz",
@@ -94,6 +96,16 @@ def _choices(settings: MiniSettings, part: str, language: Language) -> list[dict
         asked = random.choice(("cause", "effect"))
         found.append({**about, "question": asked, "label": label, "idx": number})
     return found
+
+
+def _documents(
+    settings: MiniSettings, part: str, languages: Mapping[str, Language]
+) -> Iterator[dict[str, object]]:
+    """A sentence in all languages, with its topic and its sentiment as labels."""
+    for number, frame in enumerate(_frames(settings, "documents", part)):
+        texts = {code: language.sentence(frame) for code, language in languages.items()}
+        labels = {"level_1": [frame.topic, frame.sentiment]}
+        yield {"celex_id": f"{part}-{number}", "text": texts, "eurovoc_concepts": labels}
 
 
 def _similar(settings: MiniSettings, part: str, pivot: Language) -> list[tuple[str, str, str]]:
