@@ -113,3 +113,23 @@ def test_the_text_of_opus_small_is_fetched_by_name(tmp_path: Path) -> None:
         fetch(settings, server.api, tmp_path / "out")
     for pair in settings.pairs:
         assert len(list(read_moses_zip(tmp_path / "out" / f"{pair}.zip", *pair.split("-")))) == 3
+
+
+def test_a_threshold_reaches_the_job_that_reads_the_alignments() -> None:
+    def bitext(**others: object) -> list[dict[str, object]]:
+        values = shipped_values()
+        values["corpora"]["globalvoices-en"] |= {"preprocess": "raw", "threshold": 0.5} | others
+        plan = Plan(config.check(values | {"preset": "opus-small"}))
+        (job,) = [job for job in plan.jobs.values() if job.verb == "fetch"]
+        assert OpusSettings.model_validate(job.settings).preprocess == "raw"
+        return [plan.job(folder).settings["sources"][0] for folder in plan.bitext]
+
+    for source in bitext():
+        assert (source["corpus"], source["preprocess"]) == ("GlobalVoices", "raw")
+        assert (source["attribute"], source["threshold"]) == ("certainty", 0.5)
+        assert len(source["paths"]) == 3  # type: ignore[arg-type]
+    assert {source["threshold"] for source in bitext(threshold=1.0)} == {1.0}
+    with pytest.raises(
+        ConfigError, match=r"corpora\.globalvoices-en: version: latest is another text tomorrow"
+    ):
+        bitext(version="latest")
