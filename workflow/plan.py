@@ -43,7 +43,7 @@ STAGES = {
 # Files that users name as targets, by verb.
 FILES = {
     "report": "report.html tables.md records.jsonl records.parquet examples.json languages.json metrics.json "
-    "plots/corner.csv plots/curves.csv figures/answer.svg figures/training.svg",
+    "plots/corner.csv plots/curves.csv text-maps.npz figures/answer.svg figures/training.svg",
     "tabulate": "{paper}-table.html",
 }
 # Settings of a corpus that its files do not depend on: they say what is read of them.

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from html import escape, unescape
 from html.parser import HTMLParser
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
@@ -19,13 +20,16 @@ import pytest
 import yaml
 
 from orthoglot.errors import DataError
+from orthoglot.papers.table import write_results
 from orthoglot.report import page, queries
 from orthoglot.report.page import report
+from orthoglot.report.panels import ROWS
 from orthoglot.report.plots import method_styles
 from orthoglot.report.queries import overall, significance, verdict
 from orthoglot.statistics.records import Record, read_records
 from orthoglot.statistics.table import comparisons, frame, rows
 from orthoglot.tasks.evaluate import evaluate
+from orthoglot.tasks.projections import read_text_maps
 from orthoglot.tasks.settings import EvaluationSettings
 
 # How much meaning each method's language part holds.
@@ -61,6 +65,45 @@ def made(
     page = (output / "report.html").read_text()
     records = read_records(output / "records.jsonl")
     return SimpleNamespace(output=output, page=page, records=records, folders=folders, histories=histories)
+
+
+def test_encoders_stand_side_by_side_in_the_report_and_in_emma_xs_figure_2(
+    made: SimpleNamespace, tmp_path: Path
+) -> None:
+    encoders = "toy", "<b>toy & co</b>"
+    stored = read_text_maps(made.output / "text-maps.npz")
+    ((text, first), *others) = (name.partition("/")[::2] for name in stored)
+    assert (first, *(encoder for _, encoder in others)) == encoders
+    for name, folder in zip(stored, made.folders[::3], strict=True):  # those of the undivided vectors
+        (drawn,) = read_text_maps(folder / "text-maps.npz").values()
+        assert np.array_equal(stored[name].tsne, drawn.tsne)
+    headings = [
+        f"({letter}) {escape(encoder)} ({row})"
+        for letter, (row, encoder) in zip("abcdef", product(ROWS, encoders), strict=True)
+    ]
+    assert [one for one in re.findall(r">(\([a-z]\) [^<]*)<", made.page) if one in headings] == headings
+    write_results("xrete", made.output, tmp_path)
+    table = (tmp_path / "xrete-table.html").read_text()
+    assert [one for one in re.findall(r">(\([a-z]\) [^<]*)<", table) if one in headings] == headings
+    records = {
+        r.metric: r.value
+        for r in made.records
+        if (r.task, r.subset, r.encoder, r.method, r.seed) == ("geometry", "all", "toy", "original", None)
+    }
+    shown = (tmp_path / "xrete-table.md").read_text().split(f"### Figure 2: {text} by encoder")[1]
+    (row,) = [line for line in shown.split("###")[0].splitlines() if line.startswith("| toy ")]
+    assert [cell.strip() for cell in row.split("|")[2:-1]] == [
+        f"{records[metric]:.3g}" for metric in ("kl-d", "ch-i", "pr")
+    ]
+    # Without the maps the figure is grey.
+    (tmp_path / "old").mkdir()
+    write_results("xrete", made.output / "records.jsonl", tmp_path / "old")
+    for name in ("records.jsonl", "examples.json", "languages.json"):
+        (tmp_path / name).write_bytes((made.output / name).read_bytes())
+    write_results("xrete", tmp_path, tmp_path / "old")
+    assert (
+        "no data" in (tmp_path / "old/xrete-table.md").read_text().split("### Figure 2:")[1].split("###")[0]
+    )
 
 
 class Tags(HTMLParser):

@@ -63,6 +63,7 @@ def opened(tmp_path: Path) -> tuple[str, str]:
         **gone,
         **about,
         text_maps_caption="",
+        panels_caption="",
         maps=[panel],
         pair_maps=[panel],
         corpora={"corpora": table},

@@ -98,6 +98,7 @@ class Paper(NamedTuple):
         panels: of a figure of gaps, each with the method with and the one without what the paper adds.
         coverage: its table of languages.
         examples: tables of sentences, and the task that has such examples here.
+        maps: the number of its figure of maps of a text in many languages.
         headings: of columns, by data set and direction or metric; by data set and "xx" what stands before a member.
         claims: about directions of effects.
     """
@@ -115,6 +116,7 @@ class Paper(NamedTuple):
     panels: Mapping[str, tuple[str, str]] = {}
     coverage: Coverage | None = None
     examples: Mapping[str, str] = {}
+    maps: str = ""
     headings: Mapping[str, str] = {}
 
 

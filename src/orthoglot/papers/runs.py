@@ -15,7 +15,7 @@ from itertools import chain, product
 from pathlib import Path
 from statistics import fmean
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from safetensors import safe_open
@@ -28,6 +28,9 @@ from orthoglot.statistics.records import ALL, LONG_TAIL, Record, read_records
 from orthoglot.statistics.table import Measured, Name, Number
 from orthoglot.tasks.examples import Shown
 from orthoglot.training.speed import Speed, listed
+
+if TYPE_CHECKING:
+    from orthoglot.tasks.projections import TextMap
 
 SENTENCE = "sentence"
 
@@ -71,6 +74,7 @@ class Run:
         examples: sentences that the run shows.
         languages: of its sentence pairs.
         known: the languages that each encoder states.
+        maps: of each text in many languages, by encoder.
     """
 
     paper: Paper
@@ -84,6 +88,7 @@ class Run:
     examples: Sequence[Shown] = ()
     languages: Sequence[str] = ()
     known: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    maps: Mapping[str, Mapping[str, TextMap]] = field(default_factory=dict)
 
     @cached_property
     def encoders(self) -> list[str]:

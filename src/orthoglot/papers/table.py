@@ -24,13 +24,16 @@ from orthoglot.papers.runs import SENTENCE, Run
 from orthoglot.receipts import holds
 from orthoglot.report import tables
 from orthoglot.report.corpus_tables import language_table, seen
-from orthoglot.report.page import LANGUAGES, render
-from orthoglot.report.queries import better
+from orthoglot.report.page import LANGUAGES, TEXT_MAPS_FILE, render
+from orthoglot.report.panels import NOTE, ROWS, panels
+from orthoglot.report.queries import GEOMETRY, SHAPES, better
 from orthoglot.report.tables import ARROWS, EMPTY, Table, markdown
+from orthoglot.statistics.comparisons import ORIGINAL
 from orthoglot.statistics.records import ALL, Record, read_records
-from orthoglot.statistics.table import Measured, Number
+from orthoglot.statistics.table import Measured, Name, Number
 from orthoglot.tasks import registry
 from orthoglot.tasks.examples import EXAMPLES, Shown, read_examples
+from orthoglot.tasks.projections import TextMap, read_text_maps
 from orthoglot.tasks.registry import NWAY
 
 TEMPLATE = "table.html.j2"
@@ -67,6 +70,8 @@ def write_paper(run: Run, output: Path) -> None:
     changes = gaps(run)
     if paper.panels:
         sections.append(Section(gap_table(run, changes), figure=gap_figure(changes)))
+    if paper.maps:
+        sections += [_map_section(run, text, drawn) for text, drawn in run.maps.items()] or [_no_maps(run)]
     if whole:
         sections.append(_whole_section(run, whole))
     rows = [_plain(one.row()) for one in known + further + whole]
@@ -101,7 +106,12 @@ def write_results(paper: str, results: Path, output: Path) -> None:
         about = {name: stated[name] for name in NOT_STATED}
     except (ValueError, LookupError, TypeError) as error:
         raise DataError(f"{path}: cannot be read ({error})") from error
-    write_records(paper, read_records(results), output, examples=read_examples(folder / EXAMPLES), **about)
+    maps: dict[str, dict[str, TextMap]] = {}
+    for name, drawn in read_text_maps(folder / TEXT_MAPS_FILE).items():
+        text, _, encoder = name.partition("/")
+        maps.setdefault(text, {})[encoder] = drawn
+    found = read_examples(folder / EXAMPLES)
+    write_records(paper, read_records(results), output, examples=found, maps=maps, **about)
 
 
 def write_records(
@@ -112,6 +122,7 @@ def write_records(
     examples: Sequence[Shown] = (),
     languages: Sequence[str] = (),
     known: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    maps: Mapping[str, Mapping[str, TextMap]] = MappingProxyType({}),
 ) -> None:
     """Write the tables of a paper on decomposers or of a suite from the records of one run; the rest as of `Run`.
 
@@ -120,7 +131,7 @@ def write_records(
         DataError: no record, or damaged ones.
     """
     about = load_paper(paper, (*DECOMPOSER_PAPERS, *SUITES))
-    run = Run(about, Measured(records), examples=examples, languages=languages, known=known)
+    run = Run(about, Measured(records), examples=examples, languages=languages, known=known, maps=maps)
     write_paper(run, output)
 
 
@@ -253,6 +264,27 @@ def _example_table(run: Run, table: str, task: str) -> Table:
         grey = tables.Cell(EMPTY.text, NO_DATA, "absent", REASONS[NO_DATA])
         found = found._replace(columns=["Examples"], rows=[[grey]])
     return found._replace(title=f"Table {table}: {found.title}", note=f"Of this run. {found.note}")
+
+
+def _map_section(run: Run, text: str, drawn: Mapping[str, TextMap]) -> Section:
+    """The paper's figure of maps for one text of the run, above the numbers of the same vectors."""
+    rows = []
+    for encoder in drawn:
+        names = (Name(encoder, ORIGINAL, SENTENCE, GEOMETRY, text, metric) for metric in SHAPES)
+        numbers = [run.over([(name, ALL)]) for name in names]
+        shown = [EMPTY if one is None else tables.Cell(f"{one.value:.3g}") for one in numbers]
+        rows.append([tables.Cell(encoder), *shown])
+    columns = ["Encoder", *(f"{row}, {name}" for row, name in zip(ROWS, SHAPES.values(), strict=True))]
+    title = f"Figure {run.paper.maps}: {text} by encoder"
+    note = f"{NOTE} Numbers: of all sentences and languages."
+    return Section(Table(title, note, columns, rows), figure=panels(drawn))
+
+
+def _no_maps(run: Run) -> Section:
+    """What stands for the figure in a run without the task."""
+    grey = tables.Cell(EMPTY.text, NO_DATA, "absent", REASONS[NO_DATA])
+    title = f"Figure {run.paper.maps}: a text in many languages by encoder"
+    return Section(Table(title, "The task `geometry` draws it.", ["Maps"], [[grey]]))
 
 
 def _whole_section(run: Run, whole: Sequence[Cell]) -> Section:

@@ -32,7 +32,7 @@ def maps(drawn: Mapping[tuple[str, str], Map]) -> list[Panel]:
     panels = []
     for (encoder, method), one in drawn.items():
         kept = _sampled(MAP_POINTS, len(one.points))
-        colours = _colours(one.languages)
+        colours = colours_of(one.languages)
         about = f"{'-'.join(colours)}, {len(one.points):,} points"
         if len(one.explained):
             about = f"{one.explained.sum():.0%} of the variance"
@@ -53,7 +53,7 @@ def text_maps(records: pd.DataFrame, dataset: str, drawn: Mapping[tuple[str, str
         known = {name.split()[0]: numbers[metric] for metric, name in SHAPES.items() if metric in numbers}
         about = ", ".join(f"{name} {value:.3g}" for name, value in known.items())
         kept = _sampled(TEXT_MAP_POINTS, len(one.languages))
-        colours = _colours(one.languages)
+        colours = colours_of(one.languages)
         for points, kind in ((one.tsne, "t-SNE"), (one.pca, "PCA")):
             squares = np.zeros(len(kept), dtype=bool)
             svg = _svg(points[kept], one.languages[kept], squares, colours)
@@ -61,7 +61,8 @@ def text_maps(records: pd.DataFrame, dataset: str, drawn: Mapping[tuple[str, str
     return panels
 
 
-def _colours(languages: Sequence[str] | np.ndarray) -> dict[str, str]:
+def colours_of(languages: Sequence[str] | np.ndarray) -> dict[str, str]:
+    """Colour by language, in order of the alphabet; of more than 16 languages two have the same."""
     return {str(code): COLOURS[n % len(COLOURS)] for n, code in enumerate(np.unique(languages))}
 
 

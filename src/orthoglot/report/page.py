@@ -26,6 +26,7 @@ from orthoglot.report import corpus_tables, maps, plots, queries, tables
 from orthoglot.report.headline import Row, headline, sentences
 from orthoglot.report.heat import HeatMap, family_maps, heat_maps
 from orthoglot.report.maps import Panel
+from orthoglot.report.panels import NOTE, panels
 from orthoglot.report.plots import History, Spec
 from orthoglot.report.tables import Section, Table
 from orthoglot.statistics.comparisons import compare_methods
@@ -34,12 +35,14 @@ from orthoglot.statistics.summary import read_scores
 from orthoglot.statistics.table import frame, rows, where
 from orthoglot.tasks import registry
 from orthoglot.tasks.examples import EXAMPLES, Shown, read_examples, write_examples
-from orthoglot.tasks.projections import TextMap, read_map, read_text_maps
+from orthoglot.tasks.projections import TextMap, read_map, read_text_maps, write_text_maps
 from orthoglot.tasks.settings import EvaluationSettings
 from orthoglot.training.endings import Ending, warnings
 from orthoglot.training.progress import best_epoch
 
 TEMPLATE, LANGUAGES = "page.html.j2", "languages.json"
+# The maps of each text by each encoder's undivided vectors, by "text/encoder".
+TEXT_MAPS_FILE = "text-maps.npz"
 LIBRARIES = ("torch", "transformers", "numpy", "scikit-learn", "scipy")
 QUESTION = (
     "Does a sentence vector that is divided into meaning and language find translations by its meaning, and none by "
@@ -76,7 +79,8 @@ class Figure(NamedTuple):
 class Task(NamedTuple):
     """One task on one data set: its main metric, the other metrics, and what is drawn of the main one.
 
-    `short` has the rows of the methods of the first table, where nothing is drawn; `examples` are sentences.
+    `short` has the rows of the methods of the first table, where nothing is drawn; `compared` has the maps of all
+    encoders; `examples` are sentences.
     """
 
     name: str
@@ -87,6 +91,7 @@ class Task(NamedTuple):
     heat: list[HeatMap]
     families: list[HeatMap]
     figures: list[Figure]
+    compared: Markup | None
     panels: list[Panel]
     examples: Table | None
 
@@ -107,7 +112,7 @@ def report(
     known: Mapping[str, Sequence[str]] = MappingProxyType({}),
     output: Path,
 ) -> None:
-    """Write report.html, tables.md, records, examples, languages and metrics, plots/*.csv and figures/*.svg.
+    """Write report.html, tables.md, records, examples, languages, maps and metrics, plots/*.csv and figures/*.svg.
 
     The figures are the page's pictures of the answer and its curves of the trainings.
 
@@ -189,6 +194,13 @@ def report(
     for name, folder in folders.items():
         for dataset, one in read_text_maps(folder / "text-maps.npz").items():
             text_maps.setdefault(dataset, {})[name] = one
+    by_encoder = {
+        dataset: _undivided(drawn, queries.undivided(table)) for dataset, drawn in text_maps.items()
+    }
+    write_text_maps(
+        output / TEXT_MAPS_FILE,
+        {f"{dataset}/{name}": one for dataset, drawn in by_encoder.items() for name, one in drawn.items()},
+    )
     voting = [one for one in trainings if diagnostics.has_votes(one.rows)]
     page = render(
         TEMPLATE,
@@ -203,7 +215,7 @@ def report(
         verdict=queries.verdict(table, methods),
         facts=facts(table, licences, methods),
         hosts=tables.host_table(table, methods),
-        tasks=_tasks(sections, answer, table, corners, methods, text_maps, examples, invented),
+        tasks=_tasks(sections, answer, table, corners, methods, text_maps, by_encoder, examples, invented),
         curves=plots.svg(losses) if losses else None,
         training_notes=early,
         diagnostics=diagnostics,
@@ -218,6 +230,7 @@ def report(
             }
         ),
         text_maps_caption=TEXT_MAPS,
+        panels_caption=NOTE,
         corpora=corpora,
     )
     (output / "report.html").write_text(page, encoding="utf-8")
@@ -372,6 +385,7 @@ def _tasks(
     corners: pd.DataFrame,
     methods: Mapping[str, str | None],
     text_maps: Mapping[str, Mapping[tuple[str, str], TextMap]],
+    by_encoder: Mapping[str, Mapping[str, TextMap]],
     examples: Mapping[tuple[str, str], Sequence[Shown]],
     invented: Collection[str],
 ) -> list[Task]:
@@ -387,14 +401,23 @@ def _tasks(
         chosen = {row.method for row in answer}
         families = list(family_maps(records, task, dataset, main.metric, chosen)) if main.metric else []
         figures = _figures(main, records, corners, methods)
-        panels = maps.text_maps(records, dataset, text_maps[dataset]) if _has_maps(main, text_maps) else []
+        drawn = _has_maps(main, text_maps)
+        gallery = maps.text_maps(records, dataset, text_maps[dataset]) if drawn else []
+        compared = panels(by_encoder[dataset]) if drawn and by_encoder[dataset] else None
         few = [cells for cells in main.table.rows if cells[1].text in chosen]
         short = main.table._replace(rows=few) if few and not figures else None
         asked = " ".join([registry.load(task).QUESTION, *[queries.INVENTED] * (dataset in invented)])
         name = queries.title(task, dataset)
         texts = tables.examples_table(task, examples[task, dataset]) if (task, dataset) in examples else None
-        found.append(Task(name, asked, short, main, others, heat, families, figures, panels, texts))
+        found.append(
+            Task(name, asked, short, main, others, heat, families, figures, compared, gallery, texts)
+        )
     return found
+
+
+def _undivided(drawn: Mapping[tuple[str, str], TextMap], whole: Collection[str]) -> dict[str, TextMap]:
+    """Of each encoder the map of its undivided vectors, where it has one."""
+    return {encoder: one for (encoder, method), one in drawn.items() if method in whole}
 
 
 def _has_maps(section: Section, text_maps: Mapping[str, object]) -> bool:
