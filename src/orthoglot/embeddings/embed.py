@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from orthoglot.benchmarks.collected import read_all
+from orthoglot.benchmarks.collected import stream_all
 from orthoglot.corpora.prepare import stream_split
 from orthoglot.embeddings.processes import in_processes
 from orthoglot.embeddings.settings import EmbeddingSettings
@@ -155,7 +155,7 @@ def _texts(bitext: Sequence[Path], benchmarks: Sequence[Path], train_pairs: int)
                 yield source, pair.source
                 yield target, pair.target
     for folder in benchmarks:
-        for one in read_all(folder):
+        for one in stream_all(folder):
             for language, sentences in one.sides():
                 yield from ((language, sentence) for sentence in sentences)
 
