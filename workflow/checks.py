@@ -126,7 +126,7 @@ class EncoderChecks:
         rows = sorted({row for paper in PAPERS.values() for row in paper.encoders})
         for row in settings.stands_for:
             known(row, rows, f"encoders.{name}.stands_for")
-        if not self.params.selected.unseen_languages:
+        if not self.params.selected.embedding.unseen_languages:
             self._covers(name, settings, self.languages.union(*self.codes.values()))
         for role, origin in settings.origins.items():
             if origin in self.params.selected.encoders and origin not in self.part.encoders:

@@ -82,8 +82,6 @@ class Preset(Settings):
     """Test sets; their sentences are removed from the training text."""
     encoders: Annotated[list[Name], Field(min_length=1)]
     """Encoders to train or load, and to decompose."""
-    unseen_languages: bool = False
-    """Whether text and test sets may be in languages that an encoder does not cover: papers measure such languages."""
     optional: list[Name] = []
     """Encoders and test sets that a user gets by hand: a warning leaves them out while their files are absent."""
     parts: list[Part] = []

@@ -340,5 +340,5 @@ def test_what_a_user_gets_by_hand_is_left_out_while_it_is_absent(
 
 def test_languages_that_an_encoder_does_not_cover_are_a_setting(values: dict[str, Any]) -> None:
     planned(values, "oracle")
-    with pytest.raises(ConfigError, match=r"encoders\.laser2: does not cover gn"):
-        planned(values, "oracle", unseen_languages=False)
+    with pytest.raises(ConfigError, match=r"encoders\.laser1: does not cover gn"):
+        planned(values, "oracle", embedding={"train_pairs": 450000})

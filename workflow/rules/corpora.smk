@@ -93,7 +93,7 @@ rule prepare:
         "../envs/orthoglot.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=6000,  # the keys of all benchmarks are in memory, of paracrawl 8.4 million
         runtime=60,
     params:
         job=job,
@@ -119,7 +119,7 @@ rule shard:
         "../envs/orthoglot.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=6000,  # likewise
         runtime=60,
     params:
         job=job,

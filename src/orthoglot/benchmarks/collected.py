@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Protocol
@@ -29,15 +29,22 @@ def read_source(folder: Path) -> str:
 
 
 def read_all(folder: Path) -> list[TestSet]:
-    """The sets in a folder that `collect` wrote, whatever its kind.
+    """The sets of `stream_all`."""
+    return list(stream_all(folder))
+
+
+def stream_all(folder: Path) -> Iterator[TestSet]:
+    """The sets in a folder that `collect` wrote, whatever its kind; of very large ones, one is in memory at a time.
 
     Raises:
         DataError: the folder holds no benchmark of any kind.
     """
-    sets = [one for read in having(kinds, "read").values() for one in read(folder)]
-    if not sets:
+    sets = (one for read in having(kinds, "read").values() for one in read(folder))
+    if (first := next(sets, None)) is None:
         raise DataError(f"{folder} holds no benchmark")
-    return sets
+    yield first
+    del first
+    yield from sets
 
 
 def sentence_keys(folders: Iterable[Path]) -> dict[str, tuple[str, ...]]:
@@ -48,7 +55,7 @@ def sentence_keys(folders: Iterable[Path]) -> dict[str, tuple[str, ...]]:
     keys: dict[str, tuple[str, ...]] = {}
     names: dict[tuple[str, ...], tuple[str, ...]] = {}  # one of each, however many sentences have it
     for folder in folders:
-        for one in read_all(folder):
+        for one in stream_all(folder):
             sides = [sentences for _, sentences in one.sides()]
             for key in map(normalised, chain(*sides, getattr(one, "originals", ()))):
                 has = keys.get(key, ())

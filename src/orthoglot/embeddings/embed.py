@@ -7,14 +7,16 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import torch
 
-from orthoglot.benchmarks.collected import read_all
+from orthoglot.benchmarks.collected import stream_all
 from orthoglot.corpora.prepare import stream_split
 from orthoglot.embeddings.processes import in_processes
 from orthoglot.embeddings.settings import EmbeddingSettings
@@ -83,8 +85,8 @@ def embed(
     if devices == ["cpu"]:
         devices *= processes
     # Where processes share the work, each has its own encoder, and this one only gives its size.
-    alone = load_encoder(encoder_folder, devices[0], settings.precision) if len(devices) == 1 else None
-    name, dim, languages = _about(alone or load_encoder(encoder_folder, "cpu", settings.precision))
+    alone = _opened(encoder_folder, devices[0], settings) if len(devices) == 1 else None
+    name, dim, languages = _about(alone or _opened(encoder_folder, "cpu", settings))
     counts = _counts(name, languages, shards)
     made_by = identity(encoder_folder)
     logger.info("embed: %d sentences of %d languages with %s", sum(counts.values()), len(counts), name)
@@ -155,7 +157,7 @@ def _texts(bitext: Sequence[Path], benchmarks: Sequence[Path], train_pairs: int)
                 yield source, pair.source
                 yield target, pair.target
     for folder in benchmarks:
-        for one in read_all(folder):
+        for one in stream_all(folder):
             for language, sentences in one.sides():
                 yield from ((language, sentence) for sentence in sentences)
 
@@ -166,6 +168,12 @@ def index(shards: Sequence[Shard]) -> tuple[np.ndarray, np.ndarray]:
     digests = np.concatenate(parts) if parts else digests_of([], "")
     rows = np.argsort(digests, kind="stable")
     return digests[rows], rows
+
+
+def _opened(folder: Path, device: str, settings: EmbeddingSettings) -> Encoder:
+    encoder = load_encoder(folder, device, settings.precision)
+    # Encoders without languages take those of any.
+    return replace(cast(Any, encoder), languages=()) if settings.unseen_languages else encoder
 
 
 def _about(encoder: Encoder) -> tuple[str, int, tuple[str, ...]]:
@@ -217,7 +225,7 @@ def _start(
 ) -> Callable[[Shard, Done], None]:
     """In another process: the encoder on the device; the same number of threads gives the same sums."""
     torch.set_num_threads(threads)
-    encoder = load_encoder(encoder_folder, device, settings.precision)
+    encoder = _opened(encoder_folder, device, settings)
     return _worker(encoder, files, settings.batch_tokens, _earlier(earlier, identity, files.maker))
 
 

@@ -23,3 +23,5 @@ class EmbeddingSettings(Settings):
     length; a vector that it cannot hold so well is refused."""
     train_pairs: Count = 2500
     """Sentence pairs of each language pair that decomposers are trained on, at most."""
+    unseen_languages: bool = False
+    """Whether text and test sets may be in languages that an encoder does not cover: papers measure such languages."""

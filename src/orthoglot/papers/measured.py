@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -300,14 +300,11 @@ def find(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
     # An encoder is fine-tuned on some benchmarks of a run; frozen vectors are measured on all of them.
     tuned = run.method_label(encoder, method) == FINE_TUNED
     about_run = {"encoder": encoder, "method": method} if tuned else {}
-    datasets = _datasets(printed, run, **about_run)
+    datasets, parts = _places(printed, run, about_run)
     if not datasets:
         absent = NO_TIME if printed.task == TIME else NO_TUNING if tuned else NO_TASK
         others = run.measured.names("dataset", task=printed.task, **about_run)
         return replace(cell, reason=NO_DATA if others else absent)
-    parts = (
-        {ALL: [(datasets[0], ALL)]} if printed.task == TIME else _parts(printed, datasets, run, **about_run)
-    )
     if not parts:
         return replace(cell, reason=NO_LANGUAGE)
     subsets = [(member, *one) for member, some in parts.items() for one in some]
@@ -325,6 +322,23 @@ def find(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
         candidates=tuple(zip(number.candidates, paper, strict=True)),
         stand_in=source if source == printed.data.stand_in else "",
     )
+
+
+def _places(
+    printed: Printed, run: Run, about: Mapping[str, str]
+) -> tuple[list[str], dict[str, list[tuple[str, str]]]]:
+    """The data sets of the run that have the printed one, and {member: its (data set, subset)}."""
+    if printed.task == TIME:
+        datasets = _datasets(printed, run, **about)
+        return datasets, {ALL: [(datasets[0], ALL)]} if datasets else {}
+    datasets, parts = [], dict[str, list[tuple[str, str]]]()
+    for name in printed.data.parts or (printed.dataset,):
+        one = printed._replace(dataset=name)
+        here = _datasets(one, run, **about)
+        prefix = f"{name} " if printed.data.parts else ""
+        datasets += here
+        parts |= {prefix + member: some for member, some in _parts(one, here, run, **about).items()}
+    return datasets, parts
 
 
 def _datasets(printed: Printed, run: Run, **about: str) -> list[str]:

@@ -128,6 +128,7 @@ class DataSet(NamedTuple):
         source: which public test set it is, "" for any.
         stand_in: the source that is shown where this one is not in the run, e.g. of a dev set; "" for none.
         unmeasured: why no run measures it, else "".
+        parts: of a mean over several data sets, their names.
         candidates: among how many sentences the paper searches for a query, by member, where that is stated.
     Source: docs/papers.md#published-averages.
     """
@@ -136,6 +137,7 @@ class DataSet(NamedTuple):
     source: str = ""
     stand_in: str = ""
     unmeasured: str = ""
+    parts: tuple[str, ...] = ()
     candidates: Mapping[str, int] = {}
 
 
@@ -262,18 +264,20 @@ def _paper(name: str) -> Paper:
 def _data_sets() -> dict[str, DataSet]:
     content = _read("datasets")
     lists = content.pop("candidates")
-    found = {}
+    found: dict[str, DataSet] = {}
     for name, one in content.items():
         members = [f"en-{code}" for code in one.get("english", "").split()]
         members += ["-".join(pair) for pair in combinations(one.get("among", "").split(), 2)]
         members += [*one.get("pairs", "").split(), *one.get("languages", "").split()]
+        parts = tuple(one.get("parts", "").split())
+        members += [f"{part} {member}" for part in parts for member in found[part].members]
         stated = one.get("candidates")
         sizes = {} if stated is None else dict.fromkeys(members, stated)
         if isinstance(stated, str):
             fewer = (entry.split() for entry in lists[stated].split(","))
             sizes = dict.fromkeys(members, 1000) | {f"en-{code}": int(size) for code, size in fewer}
         about = {key: one.get(key, "") for key in ("source", "stand_in", "unmeasured")}
-        found[name] = DataSet(tuple(members), **about, candidates=sizes)
+        found[name] = DataSet(tuple(members), **about, parts=parts, candidates=sizes)
     return found
 
 

@@ -98,10 +98,10 @@ def collect(settings: DrawnSettings, paths: Paths, output: Path) -> dict[str, di
     return counts
 
 
-def read(folder: Path) -> list[PairSet]:
-    """The sets in a folder that `collect` wrote, by language pair; none in one of another kind."""
-    tables = read_tables(folder, "drawn", 2)
-    return [PairSet(folder.name, *pair, source, target) for _, pair, (source, target) in tables]
+def read(folder: Path) -> Iterator[PairSet]:
+    """The sets in a folder that `collect` wrote, by language pair, one at a time; none in one of another kind."""
+    for _, pair, (source, target) in read_tables(folder, "drawn", 2):
+        yield PairSet(folder.name, *pair, source, target)
 
 
 def _pairs(archives: list[str], foreign: str, pivot: str) -> Iterator[SentencePair]:
