@@ -26,6 +26,8 @@ UNTRIED = {
     "dl.fbaipublicfiles.com/XNLI/XNLI-1.0.zip",
     "dl.fbaipublicfiles.com/XNLI/XNLI-MT-1.0.zip",
     "dl.fbaipublicfiles.com/glue/superglue/data/v2/COPA.zip",
+    "maartensap.github.io/social-iqa/data/socialIQa_v1.4.tgz",
+    "nlp.stanford.edu/projects/snli/snli_1.0.zip",
     "storage.googleapis.com/paws/pawsx/x-final.tar.gz",
 }
 COMMIT = re.compile(r"raw\.githubusercontent\.com/[\w.-]+/[\w.-]+/[0-9a-f]{40}/")
