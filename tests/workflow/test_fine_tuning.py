@@ -27,7 +27,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
             "benchmarks": ["mini-inference", "mini-sts"],
             "seeds": [1, 2],
             "threads": 1,
-            "recipes": {"pairs": QUICK, "similarity": QUICK},
+            "recipes": {"pairs": dict(QUICK), "similarity": dict(QUICK)},
         },
     )
     workspace.commit("fine-tuning")
