@@ -67,7 +67,7 @@ def fetch(
         shutil.rmtree(checkpoint, ignore_errors=True)
     named = ", ".join([*found, *archives]) or "nothing to fetch"
     typer.echo(f"{len(remote)} files and {len(archives)} corpora of OPUS are in {locks.CACHE}: {named}")
-    chosen = [] if every else settings.selected.benchmarks
+    chosen = [] if every else settings.benchmarks_of(settings.preset)
     for entry, one in ((entry, settings.benchmarks[entry]) for entry in chosen):
         if missing := [path for path in one.outside if not Path(path).is_file()]:
             typer.echo(f"benchmarks.{entry}: {missing[0]} does not exist; {one.obtain}")

@@ -29,7 +29,7 @@ def licences(
 
     settings = config.load(config.file_of(params), {"preset": preset} if preset else None)
     name, corpora = settings.preset, settings.corpora_of(settings.preset)
-    tests = {entry: settings.benchmarks[entry].licence for entry in settings.selected.benchmarks}
+    tests = {entry: settings.benchmarks[entry].licence for entry in settings.benchmarks_of(settings.preset)}
     stated = {entry: str(getattr(corpus, "licence", "")) for entry, corpus in corpora.items()}
     found = {entry: terms(licence) for entry, licence in stated.items()}
     if as_json:

@@ -33,7 +33,10 @@ def plan(
     name, chosen, corpora = settings.preset, settings.selected, settings.corpora_of(settings.preset)
     addresses = settings.addresses_of(name)
     licences = {f"corpora.{entry}": str(getattr(one, "licence", "")) for entry, one in corpora.items()}
-    licences |= {f"benchmarks.{entry}": settings.benchmarks[entry].licence for entry in chosen.benchmarks}
+    licences |= {
+        f"benchmarks.{entry}": settings.benchmarks[entry].licence
+        for entry in settings.benchmarks_of(settings.preset)
+    }
     others = {entry: one for entry, one in corpora.items() if f"corpora.{entry}" not in addresses}
     rows = [row for row in estimates(others, chosen.max_pairs) if chosen.takes(*row.pair.split("-"))]
     rows += fetched(addresses, licences, lock.read(lock.LOCK))
