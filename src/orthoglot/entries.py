@@ -17,6 +17,7 @@ WHOLE = frozenset(
         "max_pairs",
         "packages",
         "pairs",
+        "recipes",
         "segmenters",
         "sha256",
         "spelling",

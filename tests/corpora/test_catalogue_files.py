@@ -30,6 +30,8 @@ UNTRIED = {
     "dl.fbaipublicfiles.com/XNLI/XNLI-1.0.zip",
     "dl.fbaipublicfiles.com/XNLI/XNLI-MT-1.0.zip",
     "dl.fbaipublicfiles.com/glue/superglue/data/v2/COPA.zip",
+    "maartensap.github.io/social-iqa/data/socialIQa_v1.4.tgz",
+    "nlp.stanford.edu/projects/snli/snli_1.0.zip",
     "public.ukp.informatik.tu-darmstadt.de/reimers/sentence-transformers/datasets/STS2017-extended.zip",
     "storage.googleapis.com/paws/pawsx/x-final.tar.gz",
     *(
