@@ -147,8 +147,8 @@ def test_the_page_loads_nothing(made: SimpleNamespace) -> None:
     tags = Tags()
     tags.feed(made.page)
     # Of two encoders the answer, eight tasks, three maps, three of a pair and six of the text; training curves; three
-    # of the geometry.
-    assert tags.tags.count("svg") == 2 * (1 + 8 + 3 + 3 + 6) + 1 + 3
+    # of the geometry and one of the encoders side by side.
+    assert tags.tags.count("svg") == 2 * (1 + 8 + 3 + 3 + 6) + 1 + 4
     assert all(source.startswith(("#", "data:")) for source in tags.sources)
     assert len(made.page) < 2_000_000
 
@@ -282,7 +282,7 @@ def test_same_inputs_same_bytes_on_another_day_and_a_larger_machine(
         inputs = made.folders[:2], made.histories, world.bitext, "title", settings
         report(*inputs, **ABOUT, output=tmp_path / name)
     files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.*"))
-    assert len(files) == 11
+    assert len(files) == 12
     for file in files:
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
         assert f"{datetime.now(UTC):%Y-%m-%d}".encode() not in (tmp_path / "one" / file).read_bytes(), file
