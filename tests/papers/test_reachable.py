@@ -126,3 +126,20 @@ def test_a_task_records_the_parts_that_are_counted(records: str) -> None:
             assert set(rows["subset"]) - {"all"} == set(subsets_of(benchmarks[dataset], str(task)))
             compared += 1
     assert compared > 2
+
+
+def test_the_readme_has_the_sums() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for title, presets in {
+        "ORACLE": ["oracle"],
+        "SEED": ["seed-qe", "seed-sts"],
+        "EMS": ["ems-62"],
+        "Emma-X": ["xrete"],
+    }.items():
+        (row,) = [line for line in readme.splitlines() if line.startswith(f"| {title} |")]
+        runs = [counted(preset, PRESETS[preset]) for preset in presets]
+        # Each table in the preset that fills it.
+        best = [max((run[table] for run in runs), key=lambda one: one.measured) for table in runs[0]]
+        measured, printed = sum(one.measured for one in best), sum(one.printed for one in best)
+        assert row.endswith(f"| {measured:,} of {printed:,} |"), (title, measured, printed)
+        assert all(preset in row for preset in presets)
