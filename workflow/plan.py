@@ -614,7 +614,7 @@ class Plan:
                 self._benchmark(name, sets[name])
         return self._add(
             "finetune",
-            f"evaluations/{self.name}/{encoder}/fine-tuning/{stages[-1].train}/seed{seed}",
+            f"evaluations/{self.name}/{encoder}/fine-tuning/{'+'.join(one.train for one in stages)}/seed{seed}",
             {
                 "encoder": encoder,
                 "seed": seed,

@@ -332,10 +332,18 @@ class Params(Settings):
         return self.presets[self.preset]
 
     def without(self, names: Collection[str]) -> Self:
-        """The same, the selected preset without some encoders and test sets."""
-        return self.model_copy(
-            update={"presets": {**self.presets, self.preset: self.selected.without(names)}}
-        )
+        """The same, the selected preset without some encoders and test sets, and what is fine-tuned on these."""
+        preset = self.selected.without(names)
+        if (settings := preset.fine_tuning) is not None:
+            tested = [
+                name
+                for name, stages in self.taught(self.selected).items()
+                if not {name, *(one.train for one in stages), *(one.valid for one in stages)} & {*names}
+            ]
+            encoders = [name for name in self.tuned_encoders(self.selected) if name not in names]
+            left = settings.model_copy(update={"benchmarks": tested, "encoders": encoders})
+            preset = preset.model_copy(update={"fine_tuning": left if tested and encoders else None})
+        return self.model_copy(update={"presets": {**self.presets, self.preset: preset}})
 
     def corpora_of(self, name: str) -> dict[str, CorpusSettings]:
         """The corpora of a preset; of OPUS, with the pairs that its `languages` and their `unless_in` leave.

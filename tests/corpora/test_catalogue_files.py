@@ -24,7 +24,8 @@ LOCK = ROOT / "fetched.lock"
 # Archives of other servers than Git's; nobody has fetched them yet, so that nothing is known of them.
 UNTRIED = {
     *(
-        f"comparable.limsi.fr/bucc2018/bucc2018-{pair}.training-gold.tar.bz2"
+        f"comparable.limsi.fr/bucc2018/bucc2018-{pair}.{part}-gold.tar.bz2"
+        for part in ("sample", "training")
         for pair in ("de-en", "fr-en", "ru-en", "zh-en")
     ),
     "dl.fbaipublicfiles.com/XNLI/XNLI-1.0.zip",
@@ -33,6 +34,8 @@ UNTRIED = {
     "maartensap.github.io/social-iqa/data/socialIQa_v1.4.tgz",
     "nlp.stanford.edu/projects/snli/snli_1.0.zip",
     "public.ukp.informatik.tu-darmstadt.de/reimers/sentence-transformers/datasets/STS2017-extended.zip",
+    "raw.githubusercontent.com/rajpurkar/SQuAD-explorer/eee5fdbf62f8613a7812b03419e6b29617b74fd1/dataset/dev-v1.1.json",
+    "raw.githubusercontent.com/rajpurkar/SQuAD-explorer/eee5fdbf62f8613a7812b03419e6b29617b74fd1/dataset/train-v1.1.json",
     "storage.googleapis.com/paws/pawsx/x-final.tar.gz",
     *(
         f"www.quest.dcs.shef.ac.uk/wmt20_files_qe/training_{pair}.tar.gz"

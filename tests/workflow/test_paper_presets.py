@@ -93,7 +93,8 @@ def test_oracle_has_twelve_pairs_of_half_a_million(values: dict[str, Any]) -> No
     assert sizes.pop("en-gn") == 225
     assert set(sizes.values()) == {500_000}
     splits = plan.preset.splits
-    assert (splits.valid + splits.test, splits.max_train) == (0.1, 450_000)
+    assert (splits.test, splits.max_test, splits.max_train) == (0.1, 50_000, 450_000)
+    assert plan.preset.evaluation.heldout_pairs == 50_000
 
 
 def test_seed_has_the_sizes_of_its_paper(values: dict[str, Any]) -> None:
@@ -301,10 +302,12 @@ def test_the_preset_of_a_table_measures_what_the_table_prints(
     assert wanted <= here
 
 
+@pytest.mark.parametrize("languages", [{"en", "de", "zh"}, {"en", "de", "es", "zh"}])
 @pytest.mark.parametrize("preset", [*PRESETS, "xrete"])
-def test_a_slice_of_languages_is_one_setting(values: dict[str, Any], preset: str) -> None:
+def test_a_slice_of_languages_is_one_setting(
+    values: dict[str, Any], preset: str, languages: set[str]
+) -> None:
     """Its text and its test sets are in these languages."""
-    languages = {"en", "de", "zh"}
     plan = planned(values, preset, languages=sorted(languages))
     assert {code for folder in plan.bitext for code in parse_pair(Path(folder).name)} <= languages
     sets = plan.params.benchmarks_of(preset)
@@ -334,11 +337,31 @@ def test_what_a_user_gets_by_hand_is_left_out_while_it_is_absent(
     # What is not called optional stops the job.
     values["presets"]["ems-62"]["optional"] = ["laser2"]
     plan = planned(values, "ems-62")
-    with pytest.raises(ConfigError, match=r"benchmarks\.bucc-training: .* does not exist; unpack"):
-        plan.check_files(plan.job("data/ems-62/benchmarks/bucc-training"))
+    with pytest.raises(ConfigError, match=r"benchmarks\.amazon-v2: .* does not exist; Amazon no longer"):
+        plan.check_files(plan.job("data/ems-62/benchmarks/amazon-v2"))
+
+
+def test_what_is_learnt_on_an_absent_set_is_left_out(values: dict[str, Any], tmp_path: Path) -> None:
+    plan = planned(values, "xrete")
+    assert {"mewsli-x", "mewsli-x-train", "multiarc-all"} <= set(plan.left_out)
+    tuned = {Path(job.folder).parent.name for job in plan.jobs.values() if job.verb == "finetune"}
+    assert "squad" in tuned
+    assert not [name for name in tuned if "mewsli" in name or "multi" in name]
+    for job in plan.jobs.values():
+        if job.verb == "benchmark":
+            plan.check_files(job)
+    # The test set alone is measured with frozen vectors, and not learnt for.
+    for path in config.check(values).benchmarks["mewsli-x"].outside:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    plan = planned(values, "xrete")
+    assert "mewsli-x" in plan.benchmarks
+    assert not [job.folder for job in plan.jobs.values() if job.verb == "finetune" and "mewsli" in job.folder]
+    values["presets"]["xrete"]["fine_tuning"] = {"benchmarks": ["multiarc-all"]}
+    assert planned(values, "xrete").taught == {}
 
 
 def test_languages_that_an_encoder_does_not_cover_are_a_setting(values: dict[str, Any]) -> None:
     planned(values, "oracle")
-    with pytest.raises(ConfigError, match=r"encoders\.laser1: does not cover gn"):
+    with pytest.raises(ConfigError, match=r"encoders\.laser1: does not cover .*gn"):
         planned(values, "oracle", embedding={"train_pairs": 450000})

@@ -173,12 +173,13 @@ class ClassificationSettings(LabelledFiles, Benchmark):
         return set(self.languages)
 
     def within(self, takes: Takes) -> Self | None:
-        """See `Benchmark.within`; the language of the training, and one to test in besides."""
+        """See `Benchmark.within`; a language of the training, and one that is tested."""
         kept, together = taken(self.languages, takes), taken(self.together, takes)
-        if len(kept) < 2 or not (together if self.together else takes(self.pivot)):
+        if len(kept) < min(2, len(self.languages)) or not (together if self.together else takes(self.pivot)):
             return None
         pivot = self.pivot if self.pivot in kept else together[0]
-        return self._narrowed(languages=kept, pivot=pivot, **({"together": together} if together else {}))
+        narrowed = self._narrowed(languages=kept, pivot=pivot, **({"together": together} if together else {}))
+        return narrowed if narrowed and narrowed.directions() else None
 
     @property
     def scoring(self) -> Scoring:

@@ -86,7 +86,7 @@ def plan(
             typer.echo(
                 f"{row.corpus} leaves out of {row.pair}: {_sizes(row.left_out)}; `spellings` can name them."
             )
-    typer.echo("\nOn GPUs, at the rates of an H100 (docs/benchmarks/gpu.md), each at most:")
+    typer.echo("\nOn GPUs, at the rates of an H100 (docs/benchmarks/gpu.md); trainings at most:")
     work = [(one.name, one.amount, str(one.gpus), _hours(one.hours)) for one in trainings]
     options.print_table([("what", "amount", "GPUs", "hours"), *work], right=range(2, 4))
     paper = max(papers, key=lambda paper: sum(one.measured for one in papers[paper]))
@@ -144,14 +144,21 @@ def _trainings(settings: Params, rows: Sequence[Estimate]) -> Iterator[Work]:
 
     preset = settings.selected
     most = min(preset.splits.max_train or math.inf, preset.embedding.train_pairs)
-    known = [row.pairs for row in rows if row.pairs]
+    text = [row for row in rows if row.pairs and not row.corpus.startswith("benchmarks.")]
+    pairs = sum(int(min(row.pairs or 0, most)) for row in text)
+    # Of test sets, the sizes of those that are drawn are known.
+    drawn = sum(row.pairs or 0 for row in rows if row.corpus.startswith("benchmarks."))
+    trainings = list(settings.taught(preset).values())
+    tuned = len({str(stages) for stages in trainings}) * len(settings.tuned_encoders(preset))
+    seeds = len(preset.fine_tuning.seeds) if preset.fine_tuning else 0
     return work(
         {name: settings.encoders[name] for name in preset.encoders},
         {name: settings.methods[name] for name in settings.losses},
         preset.decomposition,
         seeds=len(preset.seeds),
-        sentences=2 * sum(int(min(pairs, most)) for pairs in known),
-        pairs=sum(int(min(pairs, most)) for pairs in known),
+        sentences=2 * (pairs + drawn),
+        pairs=pairs,
+        fine_tunings=tuned * seeds,
     )
 
 

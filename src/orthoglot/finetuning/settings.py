@@ -35,11 +35,15 @@ class Changes(Settings):
     """What of a recipe is otherwise; null is as it was."""
 
     learning_rate: Positive | None = None
-    """As of a recipe, like the following."""
+    """AdamW's, at its peak."""
     epochs: Count | None = None
+    """Passes over the training part."""
     batch_size: Count | None = None
+    """Items of a step."""
     max_tokens: Annotated[int, Field(ge=4)] | None = None
+    """Tokens of an input at most."""
     warmup: Share | None = None
+    """Share of the steps over which the learning rate rises."""
 
 
 # XTREME's scripts for pairs and choices (train_xnli.sh, train_pawsx.sh, train_xcopa.sh), for answers and entities

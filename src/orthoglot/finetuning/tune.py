@@ -189,7 +189,8 @@ def _trained(
     device: torch.device,
     checkpoint: Path,
 ) -> tuple[Tuned, list[History]]:
-    histories = []
+    histories: list[History] = []
+    before: tuple[Stage, Tuned] | None = None
     for number, stage in enumerate(settings.stages):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(derive(settings.seed, "head", number))
@@ -203,7 +204,11 @@ def _trained(
         )
         run = Run(settings.seed, device, checkpoint / str(number), label, settings.model_dump_json())
         model = found.model.to(device)
+        if before and before[0].form == stage.form == "choices":
+            # What COPA asks is what Social IQa asks: XTREME goes on with the whole network.
+            model.load_state_dict(before[1].state_dict())
         histories.append(train(model, stage.recipe, found.train, found.valid, found.judge, run))
+        before = stage, model
     return model, histories
 
 

@@ -304,7 +304,8 @@ def find(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
     if not datasets:
         absent = NO_TIME if printed.task == TIME else NO_TUNING if tuned else NO_TASK
         others = run.measured.names("dataset", task=printed.task, **about_run)
-        return replace(cell, reason=NO_DATA if others else absent)
+        untrained = tuned and _places(printed, run, {})[0]
+        return replace(cell, reason=NO_DATA if others and not untrained else absent)
     if not parts:
         return replace(cell, reason=NO_LANGUAGE)
     subsets = [(member, *one) for member, some in parts.items() for one in some]

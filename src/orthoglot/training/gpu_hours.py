@@ -45,8 +45,9 @@ def work(
     seeds: int,
     sentences: int,
     pairs: int,
+    fine_tunings: int = 0,
 ) -> Iterator[Work]:
-    """What the encoders, their vectors and the decomposers take, each at most.
+    """What the encoders, their vectors, the decomposers and fine-tunings take, trainings at most.
 
     Args:
         encoders: of the preset, by entry; those that are trained are counted, and all are used.
@@ -55,6 +56,7 @@ def work(
         seeds: of each trained method.
         sentences: that each encoder turns into vectors.
         pairs: that each method is trained on.
+        fine_tunings: of all encoders, for which no rate is known.
     """
     for name, settings in encoders.items():
         if isinstance(settings, PretrainingSettings):
@@ -63,17 +65,18 @@ def work(
             yield Work(f"encoders.{name}", settings.work, settings.processes, _emma_x(settings))
         elif not isinstance(settings, FrozenSettings):
             yield Work(f"encoders.{name}", "a training", 1, None)
-    if not sentences:
-        return
     count = len(encoders)
     hours = count * sentences / SENTENCES / HOUR
-    yield Work("vectors", f"{sentences:,} sentences by {count} encoders", 1, hours)
+    if sentences:
+        yield Work("vectors", f"{sentences:,} sentences by {count} encoders", 1, hours)
     trained = [one for one in methods.values() if one.terms]
-    if trained:
+    if trained and pairs:
         epochs = [one.max_epochs or decomposition.max_epochs for one in trained]
         fits, most = count * seeds * len(trained), max(epochs)
         hours = count * seeds * sum(epochs) * pairs / STEP_PAIRS * STEP / HOUR
         yield Work("decomposers", f"{fits} trainings of {most:,} epochs on {pairs:,} pairs at most", 1, hours)
+    if fine_tunings:
+        yield Work("fine-tuning", f"{fine_tunings} trainings", 1, None)
 
 
 def _ems(settings: PretrainingSettings) -> float | None:

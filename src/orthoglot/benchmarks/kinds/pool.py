@@ -69,9 +69,9 @@ class PoolSettings(Benchmark):
         return {*self.languages, *self.asked}
 
     def within(self, takes: Takes) -> Self | None:
-        """See `Benchmark.within`; two languages of the pool at least."""
+        """See `Benchmark.within`; of several languages of the pool two at least."""
         kept, asked = taken(self.languages, takes), taken(self.asked, takes)
-        if len(kept) < 2 or (self.asked and not asked):
+        if len(kept) < min(2, len(self.languages)) or (self.asked and not asked):
             return None
         return self._narrowed(languages=kept, **({"asked": asked} if asked else {}))
 
