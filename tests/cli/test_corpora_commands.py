@@ -59,6 +59,7 @@ def test_the_plan_lists_every_pair_with_sums() -> None:
         "tatoeba-112",
         "sts17",
         "sts17-turkish",
+        "sts17-extended",
         "code-switched",
     ]
     assert found["total"]["pairs"] == sum(row["pairs"] for row in text) == 5_500_225
