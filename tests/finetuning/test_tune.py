@@ -120,6 +120,15 @@ def test_a_later_stage_goes_on_with_the_network_of_the_first(encoder: Path, tmp_
     assert facts[0][1]["trained_on"] == "nli+train"
 
 
+def test_choices_go_on_with_the_head_of_choices(encoder: Path, tmp_path: Path) -> None:
+    folder = write_labelled(tmp_path / "sets" / "toys", 4)
+    still = stage("toys", "choices", epochs=1, learning_rate=1e-12)
+    after = tuned(encoder, tmp_path / "after", [stage("toys", "choices"), still], ["toys"], folder)
+    alone = tuned(encoder, tmp_path / "alone", [still], ["toys"], folder)
+    assert means(after)["toys", "en->en"] > 0.93
+    assert means(alone)["toys", "en->en"] < 0.75
+
+
 def records(folder: Path) -> list[Record]:
     return read_records(folder / "records.jsonl")
 
