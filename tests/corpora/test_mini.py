@@ -143,12 +143,13 @@ def test_every_promised_file_is_there_and_no_real_language_is_named(world: Path)
         expected |= {f"mining/{code}-{PIVOT}.{end}" for end in (code, PIVOT, "gold")}
     for part in ("train", "valid", "test"):
         expected |= {f"inference/{code}-{part}.tsv.gz" for code in GRAMMARS}
+        expected.add(f"documents/{part}.jsonl")
         expected |= {f"choices/{code}-{part}.jsonl" for code in GRAMMARS}
         expected |= {f"answers/{what}-{part}.tsv" for what in ("questions", "candidates")}
     expected |= {f"similarity/{PIVOT}-{PIVOT}-{part}.tsv.gz" for part in ("train", "valid")}
     found = contents(world)
     assert found.keys() == expected
-    named = [name for name in found if not name.startswith(("nway/", "answers/"))]
+    named = [name for name in found if not name.startswith(("nway/", "answers/", "documents/"))]
     parts = r"(-train|-valid|-test)?"
     assert all(re.fullmatch(rf"[a-z]+/(q[a-t][a-z]-)?q[a-t][a-z]{parts}\.[a-z.]+", name) for name in named)
 

@@ -84,7 +84,7 @@ SHARES = {"by": "id", "valid": 0.1, "test": 0.5}
         (WIDE, {"files": "{lang}.tsv"}, r"files: '\{lang\}.tsv' may name \{mini\}"),
         (MINING, {"train_files": "x.{language}"}, "give both"),
         (MINING, {"files": "one"}, "two sides"),
-        (MINING, {"gold": "{what}"}, "may name {name}, not 'what'"),
+        (MINING, {"gold": "{what}"}, "gold: '{what}' may name"),
         (MINING, {"pairs": ["de-en", "de-en"]}, "tell them apart"),
         (LABELLED, {"files": "{language}.tsv"}, "train and test"),
         (LABELLED, {"files": "{split}.tsv"}, "two languages"),

@@ -16,7 +16,7 @@ from orthoglot.jobs.job import Job
 
 FILES = {
     "report": "report.html tables.md records.jsonl records.parquet examples.json languages.json metrics.json "
-    "plots/corner.csv plots/curves.csv figures/answer.svg figures/training.svg",
+    "text-maps.npz plots/corner.csv plots/curves.csv figures/answer.svg figures/training.svg",
     "tabulate": "oracle-table.html seed-table.html ems-table.html ems-encoders-table.html emma-x-table.html "
     "xrete-table.html",
 }
