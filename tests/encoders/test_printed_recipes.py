@@ -114,7 +114,7 @@ def test_the_page_names_each_setting_in_which_the_recipes_differ() -> None:
     named = set(re.findall(r"`([a-z_.]+)(?:: [\w.]+)?`", section))
     named |= {f"{part}.{name}" for part in ("parallel", "text") for name in named}
     # Speed, and the seed.
-    assert differ - named <= {"seed", "threads"}
+    assert differ - named <= {"seed", "stands_for", "threads"}
     assert {"parallel.learning_rate", "queue", "mlm.weight", "network.vector"} <= differ
 
 
