@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
@@ -15,7 +16,13 @@ from orthoglot.entries import known
 
 def names(folder: ModuleType) -> tuple[str, ...]:
     """The names of a folder's modules, with hyphens for underscores; none is loaded."""
-    return tuple(sorted(module.name.replace("_", "-") for module in iter_modules(folder.__path__)))
+    return _modules(tuple(folder.__path__))
+
+
+@cache
+def _modules(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """The folders are listed once: each entry of params.yaml asks for the names."""
+    return tuple(sorted(module.name.replace("_", "-") for module in iter_modules(paths)))
 
 
 def load(folder: ModuleType, name: str) -> Any:

@@ -6,12 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from yaml.composer import Composer
 
 from orthoglot.errors import ConfigError
 
 
-class _Loader(yaml.SafeLoader):
-    """Refuses a mapping with two equal keys."""
+class _Loader(Composer, yaml.CSafeLoader):
+    """Refuses a mapping with two equal keys.
+
+    libyaml reads the text, which is 9 times as fast as Python; nodes are composed in Python, as libyaml's composer
+    ends the process where brackets are nested too deeply.
+    """
+
+    def __init__(self, text: str) -> None:
+        yaml.CSafeLoader.__init__(self, text)
+        Composer.__init__(self)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys: set[Any] = set()

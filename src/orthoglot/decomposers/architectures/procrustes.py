@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
 import numpy as np
-import scipy.linalg
 from pydantic import Field
 
 from orthoglot.decomposers.architectures.whitening import apply
@@ -112,7 +111,10 @@ def rotation(covariance: np.ndarray) -> np.ndarray:
         u, sizes, vt = np.linalg.svd(covariance)
     except np.linalg.LinAlgError:
         # LAPACK's fast routine need not converge where many directions have no covariance; the slow one does.
-        u, sizes, vt = scipy.linalg.svd(covariance, lapack_driver="gesvd")
+        # Imported here: it takes half a second of whatever reads params.yaml.
+        from scipy.linalg import svd
+
+        u, sizes, vt = svd(covariance, lapack_driver="gesvd")
     free = sizes <= sizes[0] * len(sizes) * np.finfo(np.float64).eps
     if free.any():
         left, _, right = np.linalg.svd(u[:, free].T @ vt[free].T)
