@@ -26,16 +26,16 @@ def absent(params: Params) -> dict[str, str]:
     lines: dict[str, str] = {}
     sets = params.benchmarks_read(params.preset)
     for name in params.selected.optional:
-        if one := sets.get(name):
-            paths, section, how = one.outside, "benchmarks", one.obtain or "put it there"
+        if test := sets.get(name):
+            paths, section, remedy = test.outside, "benchmarks", test.obtain or "put it there"
         elif isinstance(encoder := params.encoders.get(name), FrozenSettings):
             local = getattr(encoder, "revision", "local") == "local"
             paths = [encoder.checkpoint] if local else []
-            section, how = "encoders", "docs/encoders.md says how to get it"
+            section, remedy = "encoders", "docs/encoders.md says how to get it"
         else:
             continue
         if missing := next((path for path in paths if not Path(path).exists()), ""):
-            lines[name] = f"{section}.{name} is left out: {missing} does not exist; {how}"
+            lines[name] = f"{section}.{name} is left out: {missing} does not exist; {remedy}"
     return lines
 
 

@@ -25,7 +25,7 @@ from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.encoders.training_settings import TrainingSettings
 from orthoglot.entries import closest
 from orthoglot.errors import ConfigError
-from orthoglot.finetuning.settings import FINE_TUNED
+from orthoglot.finetuning.settings import FINE_TUNED, FineTuningSettings
 from orthoglot.jobs.job import parts
 from orthoglot.languages import parse_pair
 from orthoglot.packages import installed_package
@@ -121,6 +121,8 @@ class Plan:
         self.preset = self.params.selected
         self.name = params.preset
         self.jobs: dict[str, Job] = {}
+        # Settings of every test set, and of those that encoders are fine-tuned for and on.
+        self.sets = self.params.benchmarks_read(self.name)
         self._corpora()
         self._encoders()
         self._fine_tuning()
@@ -362,8 +364,8 @@ class Plan:
             if corpus.verb
         }
         self._worlds = [made[name] for name, corpus in corpora.items() if corpus.kind == "mini"]
-        sets = self.params.benchmarks_of(self.name)
-        self.benchmarks = {name: self._benchmark(name, one) for name, one in sets.items()}
+        tests = self.params.benchmarks_of(self.name)
+        self.benchmarks = {name: self._benchmark(name, test) for name, test in tests.items()}
         # Where the text of each pair, and of each language without translations, is: a job's folder, and files.
         pairs: dict[str, list[tuple[str, dict[str, Any]]]] = {}
         languages: dict[str, list[tuple[str, dict[str, Any]]]] = {}
@@ -385,9 +387,8 @@ class Plan:
                         (root, {"name": name, "path": here(path, root)})
                     )
         self.taught = self.params.taught(self.preset)
-        read = self.params.benchmarks_read(self.name)
         tested = {
-            name: self.benchmarks.get(name) or self._benchmark(name, read[name]) for name in self.taught
+            name: self.benchmarks.get(name) or self._benchmark(name, self.sets[name]) for name in self.taught
         }
         before = {"benchmarks": list({**self.benchmarks, **tested}.values())}
         settings = {"cleaning": self.preset.cleaning.model_dump()}
@@ -428,8 +429,7 @@ class Plan:
         bitext, text = brought(self.bitext), brought(self.text)
         pairs = [Path(folder).name for folder in bitext]
         folders = {name: folder for name, folder in self.benchmarks.items() if name in part.benchmarks}
-        sets = self.params.benchmarks_of(self.name)
-        codes = {name: sets[name].codes for name in folders}
+        codes = {name: self.sets[name].codes for name in folders}
         check_benchmarks(self.params, codes, pairs)
         texts = [Path(folder).name for folder in text]
         return Seen(bitext, text, folders, EncoderChecks(self.params, part, codes, pairs, texts))
@@ -577,16 +577,19 @@ class Plan:
         """A training for each encoder, seed, and set that is learnt on, whatever it is tested on; then its records."""
         self.fine_tuned: list[str] = []
         settings = self.preset.fine_tuning
+        if settings is None:
+            return
         groups: dict[str, list[str]] = {}
         for name, stages in self.taught.items():
             groups.setdefault(json.dumps([stage.model_dump() for stage in stages]), []).append(name)
-        for encoder in self.params.tuned_encoders(self.preset) if settings else []:
-            assert settings is not None
+        for encoder in self.params.tuned_encoders(self.preset):
             trainings = []
             for tests in groups.values():
                 if not settings.benchmarks:
                     tests = [name for name in tests if name in self._seen(encoder).benchmarks]
-                trainings += [self._fine_tune(encoder, tests, seed) for seed in settings.seeds if tests]
+                trainings += [
+                    self._fine_tune(settings, encoder, tests, seed) for seed in settings.seeds if tests
+                ]
             if trainings:
                 self.fine_tuned.append(
                     self._add(
@@ -602,23 +605,21 @@ class Plan:
                     )
                 )
 
-    def _fine_tune(self, encoder: str, tests: Sequence[str], seed: int) -> str:
+    def _fine_tune(self, settings: FineTuningSettings, encoder: str, tests: Sequence[str], seed: int) -> str:
         """The job that trains an encoder once, and tests it on all benchmarks that ask for this training."""
-        settings, stages = self.preset.fine_tuning, self.taught[tests[0]]
-        assert settings is not None
-        read = [name for one in stages for name in (one.train, one.valid) if name]
+        stages = self.taught[tests[0]]
+        read = [name for stage in stages for name in (stage.train, stage.valid) if name]
         folders = {name: f"data/{self.name}/benchmarks/{name}" for name in (*tests, *read)}
-        sets = self.params.benchmarks_read(self.name)
         for name, folder in folders.items():
             if folder not in self.jobs:
-                self._benchmark(name, sets[name])
+                self._benchmark(name, self.sets[name])
         return self._add(
             "finetune",
-            f"evaluations/{self.name}/{encoder}/fine-tuning/{'+'.join(one.train for one in stages)}/seed{seed}",
+            f"evaluations/{self.name}/{encoder}/fine-tuning/{'+'.join(stage.train for stage in stages)}/seed{seed}",
             {
                 "encoder": encoder,
                 "seed": seed,
-                "stages": [one.model_dump() for one in stages],
+                "stages": [stage.model_dump() for stage in stages],
                 "tests": list(tests),
                 "precision": settings.precision,
                 "threads": settings.threads,
@@ -770,7 +771,7 @@ class Plan:
         """What the selected corpora, benchmarks and checkpoints may be used for, by name."""
         chosen = {
             **self.corpora,
-            **self.params.benchmarks_read(self.name),
+            **self.sets,
             **{name: self.params.encoders[name] for name in self.preset.encoders},
         }
         return {name: found for name, entry in chosen.items() if (found := getattr(entry, "licence", ""))}

@@ -11,6 +11,7 @@ import torch
 from toy_benchmarks import write_answers
 
 from orthoglot.benchmarks.base import PairSet
+from orthoglot.benchmarks.kinds import pool
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.finetuning import data
 from orthoglot.finetuning.heads import Chooser, Classifier, Inference, Retrieval, Similarity
@@ -96,7 +97,7 @@ def test_gold_scores_are_scaled_by_the_training_part(opened: Opened) -> None:
 
 
 def test_answers_of_one_text_have_one_number(opened: Opened, tmp_path: Path) -> None:
-    pools = data.pools(write_answers(tmp_path / "pool", 20, languages=("en", "de")))
+    pools = pool.read(write_answers(tmp_path / "pool", 20, languages=("en", "de")))
     found = data.answered(opened, pools, 22)
     assert len(found) == 40
     assert len(set(found.targets.tolist())) == 40

@@ -527,7 +527,7 @@ def test_encoders_benchmarks_and_variants_of_the_catalogue_count_as_the_papers(
         "flores-ems-40",
         "flores-emma-x",
     }
-    assert sources["tatoeba"] == {"tatoeba", "tatoeba-112", "tatoeba-ems-62"}
+    assert sources["tatoeba"] == {"tatoeba", "tatoeba-112"}
     xrete = {"xnli", "americasnli", "paws-x", "xcopa", "multieurlex", "multiarc", "mewsli-x", "wmt21-qe"}
     reviews = {"amazon-v1-books", "amazon-v1-dvd", "amazon-v1-music", "amazon-v2"}
     # Of these the catalogue has nothing, or a part.

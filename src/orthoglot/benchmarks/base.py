@@ -109,11 +109,9 @@ def taken(named: Iterable[str], takes: Callable[[str], bool]) -> Any:
     return {name: named[name] for name in kept} if isinstance(named, Mapping) else kept
 
 
-class ByLanguage(Benchmark):
-    """A benchmark with a file per language, foreign side first, pivot second."""
+class WithPivot(Benchmark):
+    """A benchmark of foreign languages, each with the same pivot."""
 
-    spelling: Literal["canonical", "iso639-3"] = "canonical"
-    """How the names of the files spell a language: as here, or with three letters."""
     languages: Annotated[list[Language], Field(min_length=1)]
     """The foreign languages."""
     pivot: Language
@@ -127,6 +125,13 @@ class ByLanguage(Benchmark):
     def within(self, takes: Takes) -> Self | None:
         """See `Benchmark.within`."""
         return self._narrowed(languages=taken(self.languages, lambda code: takes(self.pivot, code)))
+
+
+class ByLanguage(WithPivot):
+    """A benchmark with a file per language, foreign side first, pivot second."""
+
+    spelling: Literal["canonical", "iso639-3"] = "canonical"
+    """How the names of the files spell a language: as here, or with three letters."""
 
     def files_of(self, pattern: str, field: str, spelling: str, **names: str) -> list[str]:
         """The file of each language, by the pattern of a field."""

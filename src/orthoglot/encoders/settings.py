@@ -47,9 +47,11 @@ class EncoderEntry(Settings):
 
     Attributes:
         serves_as: what it may be to the trainings of others: "start", "teacher".
+        has_network: whether it is a transformers network, which fine-tuning can train.
     """
 
     serves_as: ClassVar[frozenset[str]] = frozenset({"teacher"})
+    has_network: ClassVar[bool] = True
     kind: str
     stands_for: list[Name] = []
     """Encoders of the papers' tables in whose rows its numbers stand, beside those of the same checkpoint; of one that

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import torch
 
 from orthoglot.benchmarks.base import PairSet
-from orthoglot.benchmarks.kinds import classification, pool, qe, sts
+from orthoglot.benchmarks.kinds import classification, qe, sts
 from orthoglot.benchmarks.kinds.classification import Item, LabelledSet
 from orthoglot.benchmarks.kinds.pool import PoolSet
 from orthoglot.encoders.ragged import Ragged
@@ -19,7 +18,6 @@ from orthoglot.errors import DataError
 from orthoglot.finetuning.heads import Batch
 from orthoglot.finetuning.network import Opened, padded
 
-Set = TypeVar("Set")
 # What COPA asks, in the words of XTREME's code, in English in every language.
 ASKED = "{premise} What was the {asked}?"
 
@@ -46,7 +44,7 @@ class Data:
         ids = [padded(column, rows, pad, device) for column in self.columns]
         if self.seconds:
             starts = [torch.from_numpy(start[rows]).to(device) for start in self.seconds]
-            seconds = [_behind(one.shape[1], start) for one, start in zip(ids, starts, strict=True)]
+            seconds = [_behind(rows.shape[1], start) for rows, start in zip(ids, starts, strict=True)]
         return Batch(
             ids,
             seconds if self.seconds else [None] * len(ids),
@@ -114,11 +112,11 @@ def graded(opened: Opened, pairs: Sequence[PairSet], max_tokens: int, span: tupl
     parts = [
         both(
             opened,
-            one.sides(),
+            language_pair.sides(),
             max_tokens,
-            np.clip((np.asarray(one.gold) - low) / (high - low), 0, 1).astype(np.float32),
+            np.clip((np.asarray(language_pair.gold) - low) / (high - low), 0, 1).astype(np.float32),
         )
-        for one in pairs
+        for language_pair in pairs
     ]
     return joined(parts)
 
@@ -129,7 +127,7 @@ def span(pairs: Sequence[PairSet]) -> tuple[float, float]:
     Raises:
         DataError: all are equal.
     """
-    gold = [score for one in pairs for score in one.gold]
+    gold = [score for language_pair in pairs for score in language_pair.gold]
     if min(gold) == max(gold):
         raise DataError(f"{pairs[0].name}: every gold score is {gold[0]:g}; there is nothing to learn")
     return min(gold), max(gold)
@@ -138,16 +136,16 @@ def span(pairs: Sequence[PairSet]) -> tuple[float, float]:
 def answered(opened: Opened, pools: Sequence[PoolSet], max_tokens: int) -> Data:
     """Questions with their answer in their own language; targets are numbers of answers."""
     parts, numbers = [], dict[tuple[str, str], int]()
-    for one in pools:
-        for code, questions in one.questions.items():
-            text = dict(zip(one.ids[code], one.candidates[code], strict=True)) if code in one.ids else {}
-            kept = [
+    for pool in pools:
+        for code, questions in pool.questions.items():
+            text = dict(zip(pool.ids.get(code, []), pool.candidates.get(code, []), strict=True))
+            answerable = [
                 (question, name)
-                for question, name in zip(questions, one.answers[code], strict=True)
+                for question, name in zip(questions, pool.answers[code], strict=True)
                 if name in text
             ]
-            if kept:
-                asked, names = zip(*kept, strict=True)
+            if answerable:
+                asked, names = zip(*answerable, strict=True)
                 targets = np.array([numbers.setdefault((code, text[name]), len(numbers)) for name in names])
                 sides = [(code, list(asked)), (code, [text[name] for name in names])]
                 parts.append(both(opened, sides, max_tokens, targets))
@@ -157,21 +155,16 @@ def answered(opened: Opened, pools: Sequence[PoolSet], max_tokens: int) -> Data:
 
 
 def labelled_set(folder: Path) -> LabelledSet:
-    """The labelled set of a folder."""
-    return _only(classification.read(folder), folder)
+    """The labelled set of a folder.
+
+    Raises:
+        DataError: there is none.
+    """
+    for texts in classification.read(folder):
+        return texts
+    raise DataError(f"{folder} holds no benchmark that an encoder can be fine-tuned on in this way")
 
 
 def graded_sets(folder: Path) -> list[PairSet]:
     """The graded pairs of a folder."""
     return [*sts.read(folder), *qe.read(folder)]
-
-
-def pools(folder: Path) -> list[PoolSet]:
-    """The pool of a folder."""
-    return pool.read(folder)
-
-
-def _only(found: Sequence[Set], folder: Path) -> Set:
-    if len(found) != 1:
-        raise DataError(f"{folder} holds no benchmark that an encoder can be fine-tuned on in this way")
-    return found[0]

@@ -83,24 +83,22 @@ class Opened:
         network: on the CPU.
         tokenizer: of its text.
         longest: tokens that it reads at most.
-        checkpoint: name of the checkpoint that it was taken from, "" for one trained here.
     """
 
     name: str
     network: Network
     tokenizer: TextTokenizer
     longest: int
-    checkpoint: str
 
     def texts(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
         """Ids of one text each, `<s> a </s>`."""
         ids = self.tokenizer.encode(sentences, language, min(max_tokens, self.longest))
-        found = self.tokenizer.surrounded(ids, language)
-        check_tokens(self.name, found.lengths, sentences)
-        return found
+        rows = self.tokenizer.surrounded(ids, language)
+        check_tokens(self.name, rows.lengths, sentences)
+        return rows
 
     def pairs(
-        self, firsts: Sequence[str], seconds: Sequence[str], languages: str, max_tokens: int
+        self, firsts: Sequence[str], seconds: Sequence[str], language: str, max_tokens: int
     ) -> tuple[Ragged, np.ndarray]:
         """Ids of two texts as one input, and where the second begins (N,).
 
@@ -111,15 +109,14 @@ class Opened:
         before, after = tokenizer.before, tokenizer.after
         between = (*after, *after) if is_roberta(self.network.model.config) else after
         room = min(max_tokens, self.longest) - len(before) - len(between) - len(after)
-        sides = [tokenizer.encode(side, languages, 2**31 - 1) for side in (firsts, seconds)]
+        sides = [tokenizer.encode(side, language, 2**31 - 1) for side in (firsts, seconds)]
         for side, ids in zip((firsts, seconds), sides, strict=True):
             check_tokens(self.name, ids.lengths, side)
-        kept = _fitting(sides[0].lengths, sides[1].lengths, room)
+        lengths = _fitting(sides[0].lengths, sides[1].lengths, room)
         rows, starts = [], np.empty(len(firsts), dtype=np.int64)
-        for number, (one, other) in enumerate(zip(*kept, strict=True)):
+        for number, pair in enumerate(zip(*lengths, strict=True)):
             a, b = (
-                side.ids[side.offsets[number] :][:most]
-                for side, most in zip(sides, (one, other), strict=True)
+                side.ids[side.offsets[number] :][:length] for side, length in zip(sides, pair, strict=True)
             )
             rows.append([*before, *a.tolist(), *between, *b.tolist(), *after])
             starts[number] = len(before) + len(a) + len(between)
@@ -131,13 +128,13 @@ def is_roberta(config: Any) -> bool:
     return "roberta" in config.model_type
 
 
-def _fitting(one: np.ndarray, other: np.ndarray, room: int) -> tuple[np.ndarray, np.ndarray]:
+def _fitting(first: np.ndarray, second: np.ndarray, room: int) -> tuple[np.ndarray, np.ndarray]:
     """Lengths of two texts whose sum is at most `room`, where the longer of both gives way first."""
     half = room // 2
-    left = np.where(
-        one + other <= room, one, np.where(other <= half, room - other, np.minimum(one, room - half))
-    )
-    return left, np.where(one + other <= room, other, room - left)
+    fits = first + second <= room
+    cut = np.where(second <= half, room - second, np.minimum(first, room - half))
+    left = np.where(fits, first, cut)
+    return left, np.where(fits, second, room - left)
 
 
 def open_network(folder: Path) -> Opened:
@@ -149,7 +146,6 @@ def open_network(folder: Path) -> Opened:
     """
     described = card(folder)
     name, kind = described["name"], described["kind"]
-    checkpoint = Path(described.get("checkpoint", ".")).name
     if kind in OPENED:
         place, fields = stated(folder, "pooling", "max_tokens")
         pooling = fields["pooling"]
@@ -164,7 +160,7 @@ def open_network(folder: Path) -> Opened:
     if tokenizer.symbols:
         raise ConfigError(f"encoder {name}: it reads the language of each sentence, and cannot be fine-tuned")
     network = Network(model, pooling, layers, tokenizer.pad, begins=bool(tokenizer.before))
-    return Opened(name, network, tokenizer, min(tokenizer.most, positions(model.config)), checkpoint)
+    return Opened(name, network, tokenizer, min(tokenizer.most, positions(model.config)))
 
 
 def _of_library(folder: Path, name: str) -> tuple[Any, TextTokenizer, Pooling, nn.Module]:

@@ -13,13 +13,10 @@ from orthoglot.encoders.settings import EncoderEntry
 from orthoglot.errors import ConfigError
 from orthoglot.finetuning.settings import FineTuningSettings, Form, Stage
 
-# Kinds of encoders without a transformers network.
-WITHOUT_NETWORK = ("laser", "use", "refused")
-
 
 def refusal(settings: EncoderEntry) -> str:
     """Why an encoder cannot be fine-tuned, "" where nothing speaks against it."""
-    if settings.kind in WITHOUT_NETWORK:
+    if not settings.has_network:
         return f"one of kind {settings.kind} cannot be fine-tuned"
     if isinstance(settings, PretrainedSettings) and settings.package:
         return f"its weights are rounded to {settings.package.bits} bits, and cannot be fine-tuned"

@@ -14,7 +14,7 @@ import torch
 from scipy.stats import pearsonr, spearmanr
 
 from orthoglot.benchmarks.collected import read_source
-from orthoglot.benchmarks.kinds import qe, sts
+from orthoglot.benchmarks.kinds import pool, qe, sts
 from orthoglot.benchmarks.kinds.classification import Item, LabelledSet
 from orthoglot.encoders.base import in_length_order, resolve_device
 from orthoglot.encoders.folder import card, identity
@@ -50,6 +50,8 @@ CLASSIFICATION, SEVERAL, SIMILARITY, QUALITY, RETRIEVAL = (
 # Tokens that are encoded at once, padding included.
 BATCH_TOKENS = 16_384
 LABELLED = ("pairs", "choices", "texts", "documents")
+# Task, measure, subset, scores, and facts for the records.
+Result = tuple[str, str, str, Scores, dict[str, object]]
 logger = logging.getLogger(__name__)
 
 
@@ -121,17 +123,9 @@ def fine_tune(
     write_scores(output / SCORES, scored)
     (output / FACTS).write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     described = card(encoder)
-    made = {
-        "identity": identity(encoder),
-        **{
-            name: str(value)
-            for name, value in (("checkpoint", Path(described.get("checkpoint", ".")).name),)
-            if value
-        },
-        "architecture": FINE_TUNED,
-        "partners": "none",
-        "terms": "",
-    }
+    made = {"identity": identity(encoder), "architecture": FINE_TUNED, "partners": "none", "terms": ""}
+    if checkpoint_name := Path(described.get("checkpoint", ".")).name:
+        made["checkpoint"] = checkpoint_name
     (output / MADE).write_text(json.dumps(made, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     lines = [json.dumps(row, sort_keys=True) + "\n" for row in rows]
     (output / HISTORY).write_text("".join(lines), encoding="utf-8")
@@ -195,19 +189,18 @@ def _trained(
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(derive(settings.seed, "head", number))
             last = number == len(settings.stages) - 1
-            found = _prepared(stage, settings.precision, opened, taught if last else (), benchmarks)
+            prepared = _prepared(stage, settings.precision, opened, taught if last else (), benchmarks)
         label = (
             f"fine-tune {settings.encoder} on {' '.join([stage.train, *taught[:1]])}, seed {settings.seed}"
         )
-        logger.info(
-            "%s: %d items, %d for validation, on %s", label, len(found.train), len(found.valid), device
-        )
+        sizes = len(prepared.train), len(prepared.valid)
+        logger.info("%s: %d items, %d for validation, on %s", label, *sizes, device)
         run = Run(settings.seed, device, checkpoint / str(number), label, settings.model_dump_json())
-        model = found.model.to(device)
+        model = prepared.model.to(device)
         if before and before[0].form == stage.form == "choices":
             # What COPA asks is what Social IQa asks: XTREME goes on with the whole network.
             model.load_state_dict(before[1].state_dict())
-        histories.append(train(model, stage.recipe, found.train, found.valid, found.judge, run))
+        histories.append(train(model, stage.recipe, prepared.train, prepared.valid, prepared.judge, run))
         before = stage, model
     return model, histories
 
@@ -217,7 +210,7 @@ def _prepared(
 ) -> Prepared:
     """Data and model of a stage; new weights are drawn from PyTorch's global generator."""
     folder, most, network = benchmarks[stage.train], stage.recipe.max_tokens, opened.network
-    other = benchmarks[stage.valid] if stage.valid else folder
+    folders = folder, benchmarks[stage.valid] if stage.valid else folder
     if stage.form in (*LABELLED, "inference"):
         texts = datasets.labelled_set(folder)
         learnt, held = _parts(stage, opened, texts, taught or texts.directions[0][0])
@@ -236,12 +229,10 @@ def _prepared(
     if stage.form == "similarity":
         pairs = datasets.graded_sets(folder)
         span = datasets.span(pairs)
-        learnt, held = (
-            datasets.graded(opened, datasets.graded_sets(one), most, span) for one in (folder, other)
-        )
+        learnt, held = (datasets.graded(opened, datasets.graded_sets(place), most, span) for place in folders)
         correlation = spearmanr if sts.read(folder) else pearsonr
         return Prepared(learnt, held, heads.Similarity(network, precision), partial(_correlated, correlation))
-    learnt, held = (datasets.answered(opened, datasets.pools(one), most) for one in (folder, other))
+    learnt, held = (datasets.answered(opened, pool.read(place), most) for place in folders)
     return Prepared(learnt, held, heads.Retrieval(network, precision), None)
 
 
@@ -249,23 +240,23 @@ def _parts(stage: Stage, opened: Opened, texts: LabelledSet, taught: Sequence[st
     """The training and the validation part of a labelled set."""
     labels = _labels(texts, taught)
     for part in ("train", "valid"):
-        found = []
+        parts = []
         for code in taught:
             items = texts.items[code, part]
             targets = _targets(items, labels, several=texts.scoring == "several")
             if stage.form == "inference":
                 sides = [(code, side) for side in zip(*(item.texts for item in items), strict=True)]
-                found.append(datasets.both(opened, sides, stage.recipe.max_tokens, targets))
+                parts.append(datasets.both(opened, sides, stage.recipe.max_tokens, targets))
             else:
-                found.append(datasets.labelled(opened, items, code, stage.recipe.max_tokens, targets))
-        yield datasets.joined(found)
+                parts.append(datasets.labelled(opened, items, code, stage.recipe.max_tokens, targets))
+        yield datasets.joined(parts)
 
 
 def _labels(texts: LabelledSet, taught: Sequence[str]) -> list[str]:
-    """The labels of the training, in order; of texts with several each by itself."""
+    """The labels of the training, in order; of texts with several labels each of them."""
     given = (item.label for code in taught for item in texts.items[code, "train"])
     several = texts.scoring == "several"
-    return sorted({label for one in given for label in (one.split() if several else [one])})
+    return sorted({label for text in given for label in (text.split() if several else [text])})
 
 
 def _targets(items: Sequence[Item], labels: Sequence[str], *, several: bool) -> np.ndarray:
@@ -273,10 +264,10 @@ def _targets(items: Sequence[Item], labels: Sequence[str], *, several: bool) -> 
     places = {label: place for place, label in enumerate(labels)}
     if not several:
         return np.array([places.get(item.label, -100) for item in items])
-    found = np.zeros((len(items), len(labels)), dtype=np.float32)
+    targets = np.zeros((len(items), len(labels)), dtype=np.float32)
     for row, item in enumerate(items):
-        found[row, [places[label] for label in item.label.split() if label in places]] = 1
-    return found
+        targets[row, [places[label] for label in item.label.split() if label in places]] = 1
+    return targets
 
 
 def _accuracy(scores: np.ndarray, targets: np.ndarray) -> float:
@@ -287,12 +278,11 @@ def _measured(scoring: str, labels: Sequence[str], scores: np.ndarray, targets: 
     """Minus the mean absolute error of numbers; the mean R-precision of several labels."""
     _, compare = MEASURED[scoring]
     if scoring == "number":
-        return -float(
-            compare(_answers(scoring, labels, scores), np.array([labels[n] for n in targets])).mean()
-        )
-    kept = targets.any(1)
-    wanted = np.array([" ".join(np.array(labels)[row > 0]) for row in targets[kept]])
-    return float(compare(_answers(scoring, labels, scores[kept]), wanted).mean())
+        wanted = np.array([labels[number] for number in targets])
+        return -float(compare(_answers(scoring, labels, scores), wanted).mean())
+    known = targets.any(1)
+    wanted = np.array([" ".join(np.array(labels)[row > 0]) for row in targets[known]])
+    return float(compare(_answers(scoring, labels, scores[known]), wanted).mean())
 
 
 def _answers(scoring: str, labels: Sequence[str], scores: np.ndarray) -> np.ndarray:
@@ -321,7 +311,7 @@ def _tested(
     """Scores of each subset of each test, with facts for the records."""
     last = settings.stages[-1]
     recipe = last.recipe
-    how = {
+    training = {
         "trained_on": "+".join(stage.train for stage in settings.stages),
         "training": f"{recipe.epochs} epochs at {recipe.learning_rate:g}",
         "batch_size": recipe.batch_size,
@@ -330,18 +320,15 @@ def _tested(
     }
     for name in settings.tests:
         folder = benchmarks[name]
-        stated = {**how, **({"source": source} if (source := read_source(folder)) else {})}
-        found = (
+        stated = {**training, **({"source": source} if (source := read_source(folder)) else {})}
+        results = (
             _classified(last, opened, model, datasets.labelled_set(folder), taught, device)
             if last.form in LABELLED
             else _compared(folder, opened, recipe.max_tokens, device)
         )
-        for task, measure, subset, scores, about in found:
+        for task, measure, subset, scores, about in results:
             key = Key(task, name, subset, "sentence", settings.seed, measure)
             yield key, scores, {**about, **stated}
-
-
-Found = Iterator[tuple[str, str, str, Scores, dict[str, object]]]
 
 
 def _classified(
@@ -351,12 +338,12 @@ def _classified(
     texts: LabelledSet,
     taught: Sequence[str],
     device: torch.device,
-) -> Found:
+) -> Iterator[Result]:
     """What the head says of the test part of each language that this training is tested in."""
     labels = _labels(texts, taught)
     learner = Learner(_no_vectors, {"classifier": FINE_TUNED})
     task = SEVERAL if texts.scoring == "several" else CLASSIFICATION
-    for target in (target for own, target in texts.directions if list(own) == list(taught)):
+    for target in (tested for learnt, tested in texts.directions if list(learnt) == list(taught)):
         transfer = Transfer(task, texts, taught, target, learner)
         items = texts.items[target, "test"]
         targets = _targets(items, labels, several=texts.scoring == "several")
@@ -373,16 +360,16 @@ def _no_vectors(*_: object) -> Any:
     raise DataError("a fine-tuned encoder has no classifier on vectors")
 
 
-def _compared(folder: Path, opened: Opened, max_tokens: int, device: torch.device) -> Found:
+def _compared(folder: Path, opened: Opened, max_tokens: int, device: torch.device) -> Iterator[Result]:
     """Cosines of the sentence vectors, by the tasks on frozen ones."""
 
     def encoded(sentences: Sequence[str], language: str) -> np.ndarray:
         tokens = opened.texts(sentences, language, max_tokens)
 
-        def vectors(rows: np.ndarray) -> torch.Tensor:
+        def batch(rows: np.ndarray) -> torch.Tensor:
             return opened.network(padded(tokens, rows, opened.network.pad, device))
 
-        return in_length_order(tokens.lengths, opened.network.width, BATCH_TOKENS, vectors)
+        return in_length_order(tokens.lengths, opened.network.width, BATCH_TOKENS, batch)
 
     tasks: list[Grading | AnswerRetrieval] = [
         Grading(task, pairs)
@@ -390,24 +377,21 @@ def _compared(folder: Path, opened: Opened, max_tokens: int, device: torch.devic
         for pairs in read(folder)
     ]
     tasks += [
-        AnswerRetrieval(RETRIEVAL, pool, code) for pool in datasets.pools(folder) for code in pool.questions
+        AnswerRetrieval(RETRIEVAL, answers, code)
+        for answers in pool.read(folder)
+        for code in answers.questions
     ]
     if not tasks:
         raise DataError(f"{folder} holds no benchmark of kind sts, qe or pool")
-    known: dict[tuple[str, str], np.ndarray] = {}
+    candidates: dict[str, np.ndarray] = {}
     for task in tasks:
-        found = {}
-        for side, (sentences, language) in task.sides().items():
-            # The candidates of a pool are those of every language of questions.
-            place = (
-                (side, language)
-                if isinstance(task, AnswerRetrieval)
-                else (task.name, f"{task.pairs.pair} {side}")
-            )
-            if place not in known:
-                known[place] = encoded(sentences, language)
-            found[side] = known[place]
-            if side == "question":
-                del known[place]
-        for subset, values in task.score(found).scores.items():
+        sides = task.sides()
+        if isinstance(task, AnswerRetrieval):
+            # Questions of every language have the same candidates.
+            question = {"question": encoded(*sides.pop("question"))}
+            candidates = candidates or {code: encoded(*side) for code, side in sides.items()}
+            vectors = question | candidates
+        else:
+            vectors = {name: encoded(*side) for name, side in sides.items()}
+        for subset, values in task.score(vectors).scores.items():
             yield task.name, task.measure, subset, Scores(values, task.keys()), task.facts(subset)

@@ -12,11 +12,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple
 
-from orthoglot.benchmarks.base import Benchmark, ByLanguage
+from orthoglot.benchmarks.base import Benchmark, WithPivot
 from orthoglot.benchmarks.graded import GradedSettings
 from orthoglot.benchmarks.kinds.mining import MiningSettings
 from orthoglot.benchmarks.kinds.nway import NwaySettings
-from orthoglot.benchmarks.kinds.opus import DrawnSettings
 from orthoglot.benchmarks.kinds.pool import PoolSettings
 from orthoglot.benchmarks.labelled_settings import ClassificationSettings
 from orthoglot.encoders.settings import EncoderEntry
@@ -158,7 +157,7 @@ def subsets_of(settings: Benchmark, task: str) -> Iterator[str]:
             yield f"{name_of_taught(taught, settings.names)}->{tested}"
     elif isinstance(settings, PoolSettings):
         yield from settings.asked or settings.languages
-    elif isinstance(settings, ByLanguage | DrawnSettings):
+    elif isinstance(settings, WithPivot):
         yield from _directions([f"{settings.pivot}-{code}" for code in settings.languages])
     elif isinstance(settings, NwaySettings):
         yield from (f"{a}->{b}" for a, b in permutations(settings.languages, 2))

@@ -8,22 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from orthoglot.benchmarks.base import Benchmark, PairSet, Paths, Takes, read_tables, taken
+from orthoglot.benchmarks.base import PairSet, Paths, WithPivot, read_tables
 from orthoglot.benchmarks.distinct_sample import sample
 from orthoglot.errors import DataError
 from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.formats.sources import parsed, read_source
-from orthoglot.settings import Count, Language, Name
+from orthoglot.settings import Count, Name
 from orthoglot.streams import derive
 from orthoglot.text.bitext import SentencePair, write_pairs
 from orthoglot.text.patterns import MINI, OPUS
 
 
-class DrawnSettings(Benchmark):
+class DrawnSettings(WithPivot):
     """Sentence pairs of a corpus of OPUS, drawn with a seed so that no sentence is there twice on a side."""
 
     kind: Literal["opus"]
@@ -31,10 +31,6 @@ class DrawnSettings(Benchmark):
     """OPUS's name of the corpus, e.g. ParaCrawl."""
     version: Name
     """Its release, e.g. v5."""
-    languages: Annotated[list[Language], Field(min_length=1)]
-    """The foreign languages."""
-    pivot: Language
-    """The language of the other side."""
     most: Count = 200_000
     """Pairs of each language at most [EMS: 200,000 candidates]."""
     seed: int = 1
@@ -48,15 +44,6 @@ class DrawnSettings(Benchmark):
             raise ValueError(f"languages: {self.languages} names something twice")
         self.paths()
         return self
-
-    @property
-    def codes(self) -> set[str]:
-        """See `Benchmark.codes`."""
-        return {self.pivot, *self.languages}
-
-    def within(self, takes: Takes) -> Self | None:
-        """See `Benchmark.within`."""
-        return self._narrowed(languages=taken(self.languages, lambda code: takes(self.pivot, code)))
 
     @property
     def release(self) -> OpusSettings:

@@ -161,7 +161,7 @@ def collect(settings: PoolSettings, paths: Paths, output: Path) -> dict[str, int
         asked, pool = ([row for rows in each for row in rows] for each in zip(*read, strict=True))
         known = {(language, name) for language, name, _ in pool}
     elif settings.form in ("squad", "mewsli-x-pairs"):
-        read_pairs = _paragraphs if settings.form == "squad" else _mention_pairs
+        read_pairs = _questions if settings.form == "squad" else _mention_pairs
         both = list(read_pairs(questions))
         asked, pool = [one for one, _ in both], [other for _, other in both]
         known = {(language, name) for language, name, _ in pool}
@@ -221,12 +221,7 @@ def _articles(
     """
     asked, pool = [], []
     try:
-        articles = json.loads(b"".join(unpacked(path)).decode())["data"]
-        for place, paragraph in (
-            (f"{one}-{other}", paragraph)
-            for one, article in enumerate(articles)
-            for other, paragraph in enumerate(article["paragraphs"])
-        ):
+        for place, paragraph in _paragraphs(path):
             names = [f"{place}-{number}" for number in range(len(paragraph["sentences"]))]
             starts = [start for start, _ in paragraph["sentence_breaks"]]
             texts = [" ".join(text.removeprefix("\ufeff").split()) for text in paragraph["sentences"]]
@@ -242,20 +237,23 @@ def _articles(
 Asked = tuple[str, str, str, str]
 
 
-def _paragraphs(path: Path) -> Iterator[tuple[Asked, tuple[str, str, str]]]:
+def _paragraphs(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each paragraph of a file of SQuAD or XQuAD-R with its name, article-paragraph."""
+    for number, article in enumerate(json.loads(b"".join(unpacked(path)).decode())["data"]):
+        for place, paragraph in enumerate(article["paragraphs"]):
+            yield f"{number}-{place}", paragraph
+
+
+def _questions(path: Path) -> Iterator[tuple[Asked, tuple[str, str, str]]]:
     """Questions of SQuAD, English, each with the sentence in which its first answer begins."""
     try:
-        articles = json.loads(b"".join(unpacked(path)).decode())["data"]
-        for place, paragraph in (
-            (f"{one}-{other}", paragraph)
-            for one, article in enumerate(articles)
-            for other, paragraph in enumerate(article["paragraphs"])
-        ):
+        for place, paragraph in _paragraphs(path):
             text = paragraph["context"]
-            sentences = [sentence for found in split([" ".join(text.split())], "en") for _, sentence in found]
+            spaced = " ".join(text.split())
+            sentences = [sentence for line in split([spaced], "en") for _, sentence in line]
             starts, end = [], 0
             for sentence in sentences:
-                starts.append(" ".join(text.split()).index(sentence, end))
+                starts.append(spaced.index(sentence, end))
                 end = starts[-1] + len(sentence)
             for question in paragraph["qas"]:
                 before = " ".join(f"{text[: question['answers'][0]['answer_start']]}x".split())

@@ -26,6 +26,7 @@ PIECES, CODES, VOCABULARY = "sentencepiece.model", "merges.txt", "vocab.txt"
 class LaserSettings(FrozenSettings):
     """LASER1 or LASER2, from the folder that `orthoglot convert-laser` wrote; the end token counts in `max_tokens`."""
 
+    has_network = False
     kind: Literal["laser"]
 
 

@@ -13,6 +13,7 @@ class RefusedSettings(FrozenSettings):
     """A well-known checkpoint that is not opened; naming it says why."""
 
     serves_as = frozenset()
+    has_network = False
     kind: Literal["refused"]
     reason: str
     """Why."""

@@ -40,6 +40,7 @@ class UseSettings(FrozenSettings):
     `checkpoint` is a folder that `orthoglot checkpoint` wrote; with `package`, it names what the package's weights are.
     """
 
+    has_network = False
     kind: Literal["use"]
     max_tokens: Annotated[int, Field(ge=3)] = 512
     """Tokens of a sentence at most; longer ones are truncated."""
