@@ -15,15 +15,13 @@ import numpy as np
 import pytest
 import sentencepiece
 import torch
-from laser_files import write_weights
+from laser_files import linked, write_weights
 
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.kinds.laser import LaserSettings
 from orthoglot.encoders.laser import LaserEncoder, LaserSizes
 from orthoglot.encoders.laser_release import convert
 from orthoglot.encoders.laser_tokenizers import Laser2Tokenizer
-from orthoglot.encoders.link import link
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
 SENTENCES = ["the cat sat on the mat", "a cat", "mat", "the mat sat on a cat and the cat sat on a mat"]
@@ -60,16 +58,9 @@ def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "laser2"
 
 
-def _link(folder: Path, checkpoint: Path, **changes: Any) -> Path:
-    settings = LaserSettings(kind="laser", checkpoint=str(checkpoint), max_tokens=50, licence="none")
-    folder.mkdir()
-    link(settings.model_copy(update=changes), "laser2", folder)
-    return folder
-
-
 @pytest.fixture(scope="module")
 def encoder(converted: Path, tmp_path_factory: pytest.TempPathFactory) -> LaserEncoder:
-    return load_encoder(_link(tmp_path_factory.mktemp("laser") / "e", converted), "cpu")
+    return load_encoder(linked(tmp_path_factory.mktemp("laser") / "e", converted, "laser2"), "cpu")
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
@@ -116,7 +107,7 @@ def test_vectors_are_those_of_an_lstm_cell_by_cell(encoder: LaserEncoder) -> Non
 
 
 def test_bfloat16_gives_nearly_the_same_vectors(converted: Path, tmp_path: Path) -> None:
-    folder = _link(tmp_path / "e", converted)
+    folder = linked(tmp_path / "e", converted)
     plain, rounded = (
         load_encoder(folder, "cpu", precision).encode(SENTENCES, "en", 64)
         for precision in ("float32", "bfloat16")
@@ -147,7 +138,7 @@ def test_the_language_of_each_side_reaches_the_text(encoder: LaserEncoder, text:
 def test_the_end_token_stays_when_a_sentence_is_cut(
     converted: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    encoder = load_encoder(_link(tmp_path / "e", converted, max_tokens=6), "cpu")
+    encoder = load_encoder(linked(tmp_path / "e", converted, max_tokens=6), "cpu")
     with caplog.at_level(logging.INFO):
         vectors = encoder.encode(SENTENCES[:1], "en", 1)
     ids = encoder.tokenizer.encode(SENTENCES[:1], "en", 100).ids
@@ -157,7 +148,7 @@ def test_the_end_token_stays_when_a_sentence_is_cut(
 
 
 def test_what_has_no_token_or_no_covered_language_is_refused(converted: Path, tmp_path: Path) -> None:
-    encoder = load_encoder(_link(tmp_path / "e", converted, languages=["en"]), "cpu")
+    encoder = load_encoder(linked(tmp_path / "e", converted, languages=["en"]), "cpu")
     with pytest.raises(DataError, match="sentence 1 has no token"):
         encoder.encode(["cat", " "], "en", 1)
     with pytest.raises(ConfigError, match="does not cover language 'gn'"):
@@ -169,7 +160,7 @@ def test_identity_follows_weights_and_dictionary(converted: Path, tmp_path: Path
     moving.mkdir()
     for path in converted.iterdir():
         (moving / path.name).write_bytes(path.read_bytes())
-    folder = _link(tmp_path / "e", moving)
+    folder = linked(tmp_path / "e", moving)
     seen = {identity(folder)}
     for name in ("vocab.json", "sentencepiece.model", "model.safetensors", "config.json"):
         with (moving / name).open("ab") as file:
@@ -229,7 +220,7 @@ def test_absent_files_name_the_command_that_fetches_them(tmp_path: Path) -> None
     ):
         convert(tmp_path / "laser2.pt", [tmp_path / "laser2.spm"], tmp_path / "out")
     with pytest.raises(OfflineError, match=r"config\.json is not on this machine; .*convert-laser"):
-        _link(tmp_path / "e", tmp_path / "nowhere")
+        linked(tmp_path / "e", tmp_path / "nowhere")
 
 
 def test_a_damaged_checkpoint_is_refused(converted: Path, tmp_path: Path) -> None:
@@ -239,12 +230,12 @@ def test_a_damaged_checkpoint_is_refused(converted: Path, tmp_path: Path) -> Non
         '{"sizes": {"vocabulary": 60, "width": 7, "hidden": 5, "layers": 3}}'
     )
     with pytest.raises(DataError, match="cannot be read"):
-        _link(tmp_path / "e", tmp_path)
+        linked(tmp_path / "e", tmp_path)
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the converted official LASER2 is not under weights/laser2")
 def test_official_weights_give_the_official_vector(tmp_path: Path) -> None:
-    encoder = load_encoder(_link(tmp_path / "e", REAL, max_tokens=12000), "cpu")
+    encoder = load_encoder(linked(tmp_path / "e", REAL, max_tokens=12000), "cpu")
     vector = encoder.encode(["This is a test sentence."], "en", 1)[0]
     # First components that LASER's own tests expect of laser2.pt.
     expected = [1.0424625e-02, 6.3254288e-03, -3.0326222e-05, 9.0334769e-03, 2.9379339e-04]

@@ -12,16 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from laser_files import subwords, write_laser1, write_weights
+from laser_files import linked, subwords, write_laser1, write_weights
 
 from orthoglot.encoders import laser_release, segmentation
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.kinds.laser import LaserSettings
 from orthoglot.encoders.laser import LaserEncoder, LaserSizes
 from orthoglot.encoders.laser_release import convert
 from orthoglot.encoders.laser_tokenizers import Laser1Tokenizer, open_tokenizer
-from orthoglot.encoders.link import link
 from orthoglot.errors import ConfigError, DataError, OfflineError
 
 pytest.importorskip("jieba")
@@ -57,16 +55,9 @@ def tokenizer(converted: Path) -> Laser1Tokenizer:
     return opened
 
 
-def _link(folder: Path, checkpoint: Path, **changes: Any) -> Path:
-    settings = LaserSettings(kind="laser", checkpoint=str(checkpoint), max_tokens=50, licence="none")
-    folder.mkdir()
-    link(settings.model_copy(update=changes), "laser1", folder)
-    return folder
-
-
 @pytest.fixture(scope="module")
 def encoder(converted: Path, tmp_path_factory: pytest.TempPathFactory) -> LaserEncoder:
-    return load_encoder(_link(tmp_path_factory.mktemp("laser1") / "e", converted), "cpu")
+    return load_encoder(linked(tmp_path_factory.mktemp("laser1") / "e", converted, "laser1"), "cpu")
 
 
 def _plain(weights: Path, pieces: list[str]) -> np.ndarray:
@@ -134,7 +125,7 @@ def test_ids_are_those_of_the_dictionary(tokenizer: Laser1Tokenizer) -> None:
 def test_the_end_token_stays_when_a_sentence_is_cut(
     converted: Path, official: tuple[Path, Sequence[Path]], tmp_path: Path
 ) -> None:
-    encoder = load_encoder(_link(tmp_path / "e", converted, max_tokens=3), "cpu")
+    encoder = load_encoder(linked(tmp_path / "e", converted, max_tokens=3), "cpu")
     vector = encoder.encode(["the cat sat"], "en", 1)[0]
     np.testing.assert_allclose(vector, _plain(official[0], ["the", "cat"]), atol=1e-6)
 
@@ -145,7 +136,7 @@ def test_identity_follows_every_file(converted: Path, tmp_path: Path) -> None:
     assert {path.name for path in converted.iterdir()} == FILES
     for path in converted.iterdir():
         (moving / path.name).write_bytes(path.read_bytes())
-    folder = _link(tmp_path / "e", moving)
+    folder = linked(tmp_path / "e", moving)
     seen = {identity(folder)}
     for name in FILES:
         with (moving / name).open("ab") as file:
@@ -251,14 +242,14 @@ def test_absent_files_name_the_command_that_fetches_them(
     with pytest.raises(OfflineError, match=rf"no\.fvocab is not on this machine; .*{command} \S+/out"):
         convert(weights, (codes, tmp_path / "no.fvocab"), tmp_path / "out")
     with pytest.raises(OfflineError, match=rf"laser1/config\.json is not on this machine; .*{command}"):
-        _link(tmp_path / "e", tmp_path / "laser1")
+        linked(tmp_path / "e", tmp_path / "laser1")
     partial = tmp_path / "partial"
     partial.mkdir()
     for path in converted.iterdir():
         if path.name != "vocab.txt":
             (partial / path.name).write_bytes(path.read_bytes())
     with pytest.raises(OfflineError, match=rf"vocab\.txt is not on this machine; .*{command}"):
-        _link(tmp_path / "f", partial)
+        linked(tmp_path / "f", partial)
 
 
 def test_an_interrupted_conversion_leaves_nothing(

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
+from orthoglot.encoders.kinds.laser import LaserSettings
 from orthoglot.encoders.laser import LaserModel, LaserSizes
+from orthoglot.encoders.link import link
 
 # Merges that some words of English, and of Greek in Latin letters, are made of.
 CODES = """t h 900
@@ -95,3 +98,11 @@ def write_laser1(folder: Path, sizes: LaserSizes) -> tuple[Path, Sequence[Path]]
     ids |= {subword: 4 + number for number, subword in enumerate(subwords())}
     write_weights(weights, sizes, ids, 2, archive=False)
     return weights, (codes, vocabulary)
+
+
+def linked(folder: Path, checkpoint: Path, name: str = "laser", **changes: Any) -> Path:
+    """An encoder folder of a converted checkpoint."""
+    settings = LaserSettings(kind="laser", checkpoint=str(checkpoint), max_tokens=50, licence="none")
+    folder.mkdir()
+    link(settings.model_copy(update=changes), name, folder)
+    return folder

@@ -43,9 +43,10 @@ def plan(
     settings = config.load(config.file_of(params), {"preset": preset} if preset else None)
     name, chosen, corpora = settings.preset, settings.selected, settings.corpora_of(settings.preset)
     addresses = settings.addresses_of(name)
-    licences = {f"corpora.{entry}": str(getattr(one, "licence", "")) for entry, one in corpora.items()}
-    licences |= {f"benchmarks.{entry}": one.licence for entry, one in settings.benchmarks_read(name).items()}
-    others = {entry: one for entry, one in corpora.items() if f"corpora.{entry}" not in addresses}
+    licences = {f"corpora.{entry}": str(getattr(corpus, "licence", "")) for entry, corpus in corpora.items()}
+    tests = settings.benchmarks_read(name)
+    licences |= {f"benchmarks.{entry}": test.licence for entry, test in tests.items()}
+    others = {entry: corpus for entry, corpus in corpora.items() if f"corpora.{entry}" not in addresses}
     rows = [row for row in estimates(others, chosen.max_pairs) if chosen.takes(*row.pair.split("-"))]
     rows += estimates(settings.releases_of(name))
     rows += fetched(addresses, licences, lock.read(lock.LOCK))
@@ -58,7 +59,7 @@ def plan(
             "preset": name,
             "rows": [asdict(row) for row in rows],
             "total": {**asdict(whole), "download_hours": fetching},
-            "trainings": [one._asdict() for one in trainings],
+            "trainings": [training._asdict() for training in trainings],
             "papers": {paper: list(map(_table, tables)) for paper, tables in papers.items()},
         }
         typer.echo(json.dumps(content, indent=1))
@@ -87,10 +88,10 @@ def plan(
                 f"{row.corpus} leaves out of {row.pair}: {_sizes(row.left_out)}; `spellings` can name them."
             )
     typer.echo("\nOn GPUs, at the rates of an H100 (docs/benchmarks/gpu.md); trainings at most:")
-    work = [(one.name, one.amount, str(one.gpus), _hours(one.hours)) for one in trainings]
-    options.print_table([("what", "amount", "GPUs", "hours"), *work], right=range(2, 4))
-    paper = max(papers, key=lambda paper: sum(one.measured for one in papers[paper]))
-    if any(one.measured for one in papers[paper]):
+    amounts = [(work.name, work.amount, str(work.gpus), _hours(work.hours)) for work in trainings]
+    options.print_table([("what", "amount", "GPUs", "hours"), *amounts], right=range(2, 4))
+    paper = max(papers, key=lambda paper: sum(table.measured for table in papers[paper]))
+    if any(table.measured for table in papers[paper]):
         typer.echo(f"\n{paper}: {_counted(papers[paper])}")
     for entry in (entry for entry in chosen.corpora if entry not in corpora):
         typer.echo(f"{entry} brings nothing: other corpora have its language pairs, or `languages` has none.")
@@ -110,7 +111,7 @@ def counts(paper: Paper, settings: Params) -> list[Count]:
     encoders = {}
     for name in preset.encoders:
         part = preset.part(name)
-        seen = {entry: one for entry, one in sets.items() if entry in part.benchmarks}
+        seen = {entry: test for entry, test in sets.items() if entry in part.benchmarks}
         held_out = sorted({pair for entry in part.corpora for pair in pairs.get(entry, ())})
         tuned = {entry: read[entry] for entry in tested} if name in settings.tuned_encoders(preset) else {}
         encoders[name] = Planned(settings.encoders[name], seen, held_out, tuned)
@@ -130,10 +131,10 @@ def _counted(tables: Sequence[Count]) -> str:
     """How many numbers of a paper are measured, and why not the others."""
     from orthoglot.papers.reachable import WHY
 
-    measured, printed = (sum(getattr(one, name) for one in tables) for name in ("measured", "printed"))
+    measured, printed = (sum(getattr(table, name) for table in tables) for name in ("measured", "printed"))
     reasons: Counter[str] = Counter()
-    for one in tables:
-        for (_, reason), count in one.missing.items():
+    for table in tables:
+        for (_, reason), count in table.missing.items():
             reasons[reason] += count
     missing = "".join(f"\n  not {count}: {WHY[reason]}" for reason, count in reasons.most_common())
     return f"measures {measured:,} of the {printed:,} printed numbers{missing}"

@@ -111,7 +111,7 @@ class Chooser(Classifier):
     def scores(self, batch: Batch) -> Tensor:
         """(B, n) logits."""
         pairs = zip(batch.ids, batch.seconds, strict=True)
-        return torch.cat([self.head(self.network.first(*one)) for one in pairs], dim=1)
+        return torch.cat([self.head(self.network.first(ids, second)) for ids, second in pairs], dim=1)
 
 
 class Similarity(Tuned):

@@ -42,22 +42,22 @@ def stages(name: str, benchmarks: Mapping[str, Benchmark], settings: FineTuningS
     if not can_be_taught(tested):
         raise ConfigError(f"benchmarks.{name}: has no `taught`, so no encoder can be fine-tuned for it")
     alone = not isinstance(tested, ClassificationSettings)
-    found = []
-    for one in tested.taught:
-        if strange := [other for other in (one.train, one.valid) if other and other not in benchmarks]:
+    trainings = []
+    for taught in tested.taught:
+        if strange := [other for other in (taught.train, taught.valid) if other and other not in benchmarks]:
             raise ConfigError(f"benchmarks.{name}.taught: there is no benchmark {strange[0]}")
-        training = benchmarks[one.train]
-        if one.valid is None and not isinstance(training, ClassificationSettings):
+        training = benchmarks[taught.train]
+        if taught.valid is None and not isinstance(training, ClassificationSettings):
             raise ConfigError(
-                f"benchmarks.{name}.taught: {one.train} has no validation part; name a set as `valid`"
+                f"benchmarks.{name}.taught: {taught.train} has no validation part; name a set as `valid`"
             )
-        if one.valid is not None and benchmarks[one.valid].kind != training.kind:
-            raise ConfigError(f"benchmarks.{name}.taught: {one.train} and {one.valid} are of two kinds")
-        form = _form(one.train, training, alone=alone)
-        found.append(_stage(one.train, one.valid, form, settings))
+        if taught.valid is not None and benchmarks[taught.valid].kind != training.kind:
+            raise ConfigError(f"benchmarks.{name}.taught: {taught.train} and {taught.valid} are of two kinds")
+        form = _form(taught.train, training, alone=alone)
+        trainings.append(_stage(taught.train, taught.valid, form, settings))
     if not alone:
-        found.append(_stage(name, None, _form(name, tested, alone=False), settings))
-    return found
+        trainings.append(_stage(name, None, _form(name, tested, alone=False), settings))
+    return trainings
 
 
 def _stage(train: str, valid: str | None, form: Form, settings: FineTuningSettings) -> Stage:

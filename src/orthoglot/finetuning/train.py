@@ -84,8 +84,8 @@ def train(model: Tuned, recipe: Recipe, data: Data, valid: Data, judge: Judge | 
 
     def validate() -> dict[str, float]:
         total, scores = predicted(model, valid, recipe.batch_size, run.device)
-        found = {"total": total}
-        return found if judge is None else {JUDGED: judge(scores, valid.targets), **found}
+        values = {"total": total}
+        return values if judge is None else {JUDGED: judge(scores, valid.targets), **values}
 
     def attempt(size: int) -> None:
         """A step of fewer items, after which this training does not go on."""
@@ -122,11 +122,11 @@ def predicted(model: Tuned, data: Data, batch_size: int, device: torch.device) -
     with torch.no_grad():
         for start in range(0, len(data), batch_size):
             rows = np.arange(start, min(start + batch_size, len(data)))
-            loss, found = model.predicted(data.batch(rows, model.network.pad, device))
+            loss, logits = model.predicted(data.batch(rows, model.network.pad, device))
             losses.append(float(loss) * len(rows))
-            scores.append(found.cpu().numpy())
+            scores.append(logits.cpu().numpy())
     # Of retrieval a batch has as many scores as it has answers.
-    alike = len({one.shape[1:] for one in scores}) == 1
+    alike = len({part.shape[1:] for part in scores}) == 1
     return sum(losses) / len(data), np.concatenate(scores) if alike else np.empty(0)
 
 

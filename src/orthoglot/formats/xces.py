@@ -82,8 +82,8 @@ def read_alignments(
         archives = _Archives((first, second), form)
         items = _links(links, threshold)
         while block := list(islice(items, LINKS)):
-            yield from (one for one in block if isinstance(one, LeftOut))
-            read = (one for one in block if isinstance(one, _Link))
+            yield from (item for item in block if isinstance(item, LeftOut))
+            read = (item for item in block if isinstance(item, _Link))
             for documents, group in groupby(read, attrgetter("documents")):
                 yield from archives.pairs(documents, list(group))
 
@@ -124,7 +124,7 @@ class _Archives:
             self._documents = documents
             self._open_both(documents)
         if not self._open:
-            lacking = [one for one in documents if not any(self._places(one))] or documents
+            lacking = [document for document in documents if not any(self._places(document))] or documents
             fault = f"names {' and '.join(lacking)}, which the zips of its languages do not have"
             yield from (bad_row(link.line, fault, _content(link)) for link in links)
             return
@@ -163,7 +163,7 @@ class _Archives:
     def _places(self, document: str) -> list[str]:
         """Where a document is in each zip; "" if it is not there."""
         names = (f"{self._form.folder}/{document.removesuffix('.gz')}", document)
-        return [next((one for one in names if one in held), "") for held in self._names]
+        return [next((name for name in names if name in held), "") for held in self._names]
 
 
 def _read(archive: ZipFile, member: str, tag: str) -> Iterator[tuple[str, str]]:

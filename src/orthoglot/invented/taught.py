@@ -29,7 +29,7 @@ def write_taught(settings: MiniSettings, output: Path, languages: Mapping[str, L
         for code, language in languages.items():
             write_pairs(output / "inference" / f"{code}-{part}.tsv.gz", _inference(settings, part, language))
             lines = "".join(
-                f"{json.dumps(one, ensure_ascii=False)}\n" for one in _choices(settings, part, language)
+                f"{json.dumps(choice, ensure_ascii=False)}\n" for choice in _choices(settings, part, language)
             )
             (output / "choices" / f"{code}-{part}.jsonl").write_text(lines, encoding="utf-8")
             if part == "test" or language is pivot:
@@ -37,7 +37,7 @@ def write_taught(settings: MiniSettings, output: Path, languages: Mapping[str, L
                     short = frame._replace(manner="", companion="", year="")
                     asked[part].append((code, f"q{number}", f"s{number}", language.sentence(short)))
                     answers[part].append((code, f"s{number}", language.sentence(frame)))
-        lines = "".join(f"{json.dumps(one)}\n" for one in _documents(settings, part, languages))
+        lines = "".join(f"{json.dumps(document)}\n" for document in _documents(settings, part, languages))
         (output / "documents" / f"{part}.jsonl").write_text(lines, encoding="utf-8")
         if part != "test":
             write_pairs(
@@ -58,9 +58,9 @@ def write_taught(settings: MiniSettings, output: Path, languages: Mapping[str, L
 def _frames(settings: MiniSettings, name: str, part: str) -> list[Frame]:
     """The meanings of a part, the same in every language."""
     count = TIMES[part] * settings.graded_items
-    found = sample(TIMES["train"] * count + count, settings.seed, name, held_out=part == "test")
+    frames = sample(TIMES["train"] * count + count, settings.seed, name, held_out=part == "test")
     # Validation and training share a draw, so that no meaning is in both.
-    return found[-count:] if part == "valid" else found[:count]
+    return frames[-count:] if part == "valid" else frames[:count]
 
 
 def _inference(settings: MiniSettings, part: str, language: Language) -> list[tuple[str, str, str, str]]:
@@ -84,7 +84,7 @@ def _inference(settings: MiniSettings, part: str, language: Language) -> list[tu
 def _choices(settings: MiniSettings, part: str, language: Language) -> list[dict[str, object]]:
     """The plausible alternative is an event of the topic of the premise, the other one of another topic."""
     random = Random(derive(settings.seed, "choices", part))
-    found: list[dict[str, object]] = []
+    choices: list[dict[str, object]] = []
     for number, frame in enumerate(_frames(settings, "choices", part)):
         alternatives: dict[bool, Frame] = {}
         while len(alternatives) < 2:
@@ -94,8 +94,8 @@ def _choices(settings: MiniSettings, part: str, language: Language) -> list[dict
         texts = [language.sentence(alternatives[place == label]) for place in range(2)]
         about = {"premise": language.sentence(frame), "choice1": texts[0], "choice2": texts[1]}
         asked = random.choice(("cause", "effect"))
-        found.append({**about, "question": asked, "label": label, "idx": number})
-    return found
+        choices.append({**about, "question": asked, "label": label, "idx": number})
+    return choices
 
 
 def _documents(
@@ -115,7 +115,7 @@ def _similar(settings: MiniSettings, part: str, pivot: Language) -> list[tuple[s
         (frame, variation(frame, settings.seed, random, held_out=False))
         for frame in _frames(settings, "similar", part)
     )
-    return [(pivot.sentence(one), pivot.sentence(two), f"{overlap(one, two):.2f}") for one, two in pairs]
+    return [(pivot.sentence(a), pivot.sentence(b), f"{overlap(a, b):.2f}") for a, b in pairs]
 
 
 def _write_mining(settings: MiniSettings, folder: Path, pivot: Language, language: Language) -> None:
@@ -125,11 +125,11 @@ def _write_mining(settings: MiniSettings, folder: Path, pivot: Language, languag
     frames = sample(2 * count - shared, settings.seed, "mining", name, held_out=True)
     random = Random(derive(settings.seed, "mining order", name))
     places = {}
-    for one, own in ((language, frames[:count]), (pivot, [*frames[:shared], *frames[count:]])):
+    for side, meanings in ((language, frames[:count]), (pivot, [*frames[:shared], *frames[count:]])):
         order = random.sample(range(count), count)
-        places[one.code] = {number: f"{one.code}-{place:05}" for place, number in enumerate(order)}
-        rows = [(places[one.code][number], one.sentence(own[number])) for number in order]
-        _write_table(folder / f"{name}.{one.code}", (), rows)
+        places[side.code] = {number: f"{side.code}-{place:05}" for place, number in enumerate(order)}
+        rows = [(places[side.code][number], side.sentence(meanings[number])) for number in order]
+        _write_table(folder / f"{name}.{side.code}", (), rows)
     gold = [(places[language.code][number], places[pivot.code][number]) for number in range(shared)]
     _write_table(folder / f"{name}.gold", (), gold)
 

@@ -90,7 +90,7 @@ def reachable(
         tasks: of its evaluation.
     """
     numbers = printed_numbers(paper.name)
-    columns = {(one.task, one.metric) for one in numbers if one.task in tasks}
+    columns = {(number.task, number.metric) for number in numbers if number.task in tasks}
     records = [
         record
         for encoder, planned in encoders.items()
@@ -98,7 +98,7 @@ def reachable(
         for method, settings in methods.items()
         for record in _records(encoder, planned, method, _definition(settings), (task, metric))
     ]
-    tuned = {(one.task, one.metric) for one in numbers if one.method == FINE_TUNED}
+    tuned = {(number.task, number.metric) for number in numbers if number.method == FINE_TUNED}
     definition = {"architecture": FINE_TUNED, "partners": "none", "terms": ""}
     for encoder, planned in encoders.items():
         trained = planned._replace(benchmarks=planned.tuned, pairs=())
@@ -115,12 +115,12 @@ def reachable(
             key = (printed.table, printed.encoder, *printed.row, printed.subset)
             # One of several encoders and readings of a method is enough.
             reasons[key] = reason and reasons.get(key, reason)
-    found = []
+    counts = []
     for table in paper.tables:
-        own = {key: reason for key, reason in reasons.items() if key[0] == table}
-        missing = Counter((key[1], reason) for key, reason in own.items() if reason)
-        found.append(Count(table, len(own), len(own) - missing.total(), missing))
-    return [one for one in found if one.printed]
+        of_table = {key: reason for key, reason in reasons.items() if key[0] == table}
+        missing = Counter((key[1], reason) for key, reason in of_table.items() if reason)
+        counts.append(Count(table, len(of_table), len(of_table) - missing.total(), missing))
+    return [count for count in counts if count.printed]
 
 
 def _records(
@@ -134,8 +134,8 @@ def _records(
     if checkpoint := getattr(planned.settings, "checkpoint", ""):
         facts["checkpoint"] = checkpoint.rstrip("/").rpartition("/")[2]
     kinds = KINDS.get(task, {task})
-    data = {name: one for name, one in planned.benchmarks.items() if one.kind in kinds}
-    parts = {name: (one.source, list(subsets_of(one, task))) for name, one in data.items()}
+    data = {name: test for name, test in planned.benchmarks.items() if test.kind in kinds}
+    parts = {name: (test.source, list(subsets_of(test, task))) for name, test in data.items()}
     if task in HELD_OUT and planned.pairs:
         parts["test"] = "", _directions(planned.pairs) if HELD_OUT[task] else list(planned.pairs)
     whole = definition["architecture"] in (ORIGINAL, FINE_TUNED)

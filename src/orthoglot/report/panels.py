@@ -59,10 +59,10 @@ def panels(drawn: Mapping[str, TextMap]) -> Markup:
     number, top, parts = count(), 0, []
     for band in bands:
         for row in ROWS:
-            for column, (encoder, one) in enumerate(band):
+            for column, (encoder, points) in enumerate(band):
                 title = f"({_letters(next(number))}) {encoder} ({row})"
                 place = f"translate({GAP + column * (SIZE + GAP)} {top + LINE})"
-                parts.append(f'<g transform="{place}">{_heading(title)}{_panel(row, one)}</g>')
+                parts.append(f'<g transform="{place}">{_heading(title)}{_panel(row, points)}</g>')
             top += SIZE + LINE + GAP
     return Markup(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {top}" width="{width}" height="{top}" '
@@ -82,21 +82,21 @@ def _heading(title: str) -> str:
     return f'<text y="-4" fill="black">{escape(printable(short))}</text>'
 
 
-def _panel(row: str, one: TextMap) -> str:
+def _panel(row: str, points: TextMap) -> str:
     """One map in a frame; both axes have one scale, so that a disc stays a disc."""
-    low, high = one.tsne.min(axis=0), one.tsne.max(axis=0)
+    low, high = points.tsne.min(axis=0), points.tsne.max(axis=0)
     scale = (SIZE - 16) / max(float((high - low).max()), 1e-12)
-    places = SIZE / 2 + (one.tsne - (low + high) / 2) * scale * (1, -1)
-    colours = colours_of(one.languages)
+    places = SIZE / 2 + (points.tsne - (low + high) / 2) * scale * (1, -1)
+    colours = colours_of(points.languages)
     frame = f'<rect width="{SIZE}" height="{SIZE}" fill="none" stroke="#888"/>'
     if row == ROWS[2]:
         return frame + _dots(places, "#4c8bd0")
-    by_language = {code: places[one.languages == code] for code in colours}
+    by_language = {code: places[points.languages == code] for code in colours}
     if row == ROWS[1]:
-        return frame + "".join(_dots(own, colours[code]) for code, own in by_language.items())
-    found = {code: ellipse(own) for code, own in by_language.items()}
-    drawn = "".join(_outline(one, colours[code]) for code, one in found.items())
-    return frame + drawn + _labels({code: one.centre for code, one in found.items()})
+        return frame + "".join(_dots(sentences, colours[code]) for code, sentences in by_language.items())
+    ellipses = {code: ellipse(sentences) for code, sentences in by_language.items()}
+    drawn = "".join(_outline(shape, colours[code]) for code, shape in ellipses.items())
+    return frame + drawn + _labels({code: shape.centre for code, shape in ellipses.items()})
 
 
 def _dots(places: np.ndarray, colour: str) -> str:
@@ -105,8 +105,8 @@ def _dots(places: np.ndarray, colour: str) -> str:
     return f'<path d="{data}" fill="none" stroke="{colour}" {line}/>'
 
 
-def _outline(one: Ellipse, colour: str) -> str:
-    (x, y), (along, across), angle = one
+def _outline(shape: Ellipse, colour: str) -> str:
+    (x, y), (along, across), angle = shape
     return (
         f'<ellipse cx="{x:.1f}" cy="{y:.1f}" rx="{max(along, 1.0):.1f}" ry="{max(across, 1.0):.1f}" '
         f'transform="rotate({angle:.1f} {x:.1f} {y:.1f})" fill="none" stroke="{colour}"/>'
@@ -117,16 +117,16 @@ def _labels(centres: Mapping[str, np.ndarray]) -> str:
     """The code of each language at its mean; one label with their number for languages that lie on one another."""
     groups: list[list[str]] = []
     for code, centre in centres.items():
-        near = (some for some in groups if (np.abs(centre - centres[some[0]]) < (LINE, LINE / 2)).all())
+        near = (group for group in groups if (np.abs(centre - centres[group[0]]) < (LINE, LINE / 2)).all())
         group = next(near, [])
         if not group:
             groups.append(group)
         group.append(code)
     parts = []
-    for some in groups:
-        x, y = centres[some[0]]
-        label = some[0] if len(some) == 1 else f"{len(some)} languages"
-        about = escape(printable(" ".join(some)))
+    for group in groups:
+        x, y = centres[group[0]]
+        label = group[0] if len(group) == 1 else f"{len(group)} languages"
+        about = escape(printable(" ".join(group)))
         text = f"<title>{about}</title>{escape(printable(label))}"
         parts.append(f'<text x="{x:.1f}" y="{y + 3:.1f}" text-anchor="middle" fill="black">{text}</text>')
     return "".join(parts)

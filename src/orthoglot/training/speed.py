@@ -96,9 +96,9 @@ def write_speed(progress: Progress, folder: Path) -> None:
     """Write FILE into a folder, which is made; nothing where no step was timed."""
     if progress.timed:
         folder.mkdir(parents=True, exist_ok=True)
-        found = Speed(progress.timed, progress.seconds, progress.hardware)
+        speed = Speed(progress.timed, progress.seconds, progress.hardware)
         with replacing(folder / FILE) as partial:
-            partial.write_text(json.dumps(asdict(found)) + "\n", encoding="utf-8")
+            partial.write_text(json.dumps(asdict(speed)) + "\n", encoding="utf-8")
 
 
 def read_speed(folder: Path) -> Speed | None:
@@ -111,13 +111,13 @@ def read_speed(folder: Path) -> Speed | None:
     if not path.is_file():
         return None
     try:
-        found = Speed(**json.loads(path.read_text(encoding="utf-8")))
-        whole = isinstance(found.hardware, str) and found.steps > 0 and found.seconds > 0
+        speed = Speed(**json.loads(path.read_text(encoding="utf-8")))
+        whole = isinstance(speed.hardware, str) and speed.steps > 0 and speed.seconds > 0
     except (ValueError, TypeError) as error:
         raise DataError(f"{path}: cannot be read ({error}); remove it") from error
     if not whole:
         raise DataError(f"{path}: states no time; remove it")
-    return found
+    return speed
 
 
 def listed(speeds: Iterable[tuple[str, Speed]]) -> str:
@@ -127,4 +127,4 @@ def listed(speeds: Iterable[tuple[str, Speed]]) -> str:
         names.setdefault(speed.hardware, {})[name] = None
     if len(names) == 1:
         return next(iter(names))
-    return "; ".join(f"{where}: {', '.join(some)}" for where, some in names.items())
+    return "; ".join(f"{where}: {', '.join(trainings)}" for where, trainings in names.items())

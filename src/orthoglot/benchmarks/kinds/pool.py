@@ -172,20 +172,20 @@ def collect(settings: PoolSettings, paths: Paths, output: Path) -> dict[str, int
         asked = _columns(questions, ["lang", "question_id", "answer", "question"])
         pool = _columns(candidates, ["lang", "id", "sentence"])
         known = {(language, name) for language, name, _ in pool}
-    for what, path, own, wanted in (
+    for what, path, texts, wanted in (
         ("question", questions, asked, asked_in),
         ("sentence", candidates, pool, settings.languages),
     ):
-        if missing := [code for code in wanted if code not in {row[0] for row in own}]:
+        if missing := [code for code in wanted if code not in {row[0] for row in texts}]:
             raise DataError(f"{path}: no {what} in {', '.join(missing)}")
     for language, _, answer, text in asked:
         if language in asked_in and (language, answer) not in known:
             raise DataError(f"{questions}: the answer {answer!r} of {text!r} is not in {candidates}")
     kept = [row for row in dict.fromkeys(pool) if row[0] in settings.languages]
     answers = {name for _, name, _ in kept}
-    found = [row for row in dict.fromkeys(asked) if row[0] in asked_in]
-    rows = [("question", *row) for row in found if row[2] in answers]
-    left_out = len(found) - len(rows)
+    questions_asked = [row for row in dict.fromkeys(asked) if row[0] in asked_in]
+    rows = [("question", *row) for row in questions_asked if row[2] in answers]
+    left_out = len(questions_asked) - len(rows)
     rows += [("candidate", language, name, name, text) for language, name, text in kept]
     write_pairs(output / POOL, rows)
     counts = {"questions": len(rows) - len(kept), "candidates": len(kept)}
