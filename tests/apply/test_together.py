@@ -253,6 +253,24 @@ def test_a_lock_in_a_folder_that_is_removed_goes_to_one_process_alone(tmp_path: 
     assert not list(tmp_path.iterdir())
 
 
+def test_a_folder_that_another_process_makes_again_is_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new folder can get the number on the disk that the removed one had."""
+    (tmp_path / "kept").mkdir()
+    access = os.access
+
+    def made_again(*arguments: Any, **settings: Any) -> bool:
+        (tmp_path / "kept").rmdir()
+        allowed = access(*arguments, **settings)
+        (tmp_path / "kept").mkdir()
+        return allowed
+
+    monkeypatch.setattr(os, "access", made_again)
+    with options.vectors_folder(tmp_path / "kept", Path("o")) as folder:
+        assert (folder / options.LOCK).is_file()
+
+
 def test_a_file_system_without_locks_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -269,7 +287,7 @@ def test_a_folder_that_may_only_be_read_needs_no_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "kept").mkdir()
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
     with options.vectors_folder(tmp_path / "kept", Path("o")) as folder:
         assert not list(folder.iterdir())
 

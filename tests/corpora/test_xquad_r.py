@@ -113,5 +113,5 @@ def test_all_languages_are_asked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("values", [{"candidates": "x.tsv"}, {"questions": "x.json"}, {"form": "table"}])
 def test_each_form_has_its_own_files(values: dict[str, str], tmp_path: Path) -> None:
-    with pytest.raises(ValidationError, match="other forms both files"):
+    with pytest.raises(ValidationError, match="questions and candidates, other forms only questions"):
         settings(tmp_path, **values)

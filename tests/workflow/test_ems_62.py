@@ -76,7 +76,7 @@ def run_slice(
     benchmark: dict[str, Any],
     corpora: Sequence[str] = (),
 ) -> Slice:
-    """Fetch, clean and tokenise some languages and corpora of ems-62; all else is as in the preset.
+    """Fetch, clean and tokenise some languages and corpora of ems-62 for its encoder; all else is as in the preset.
 
     Args:
         folder: gets the workspace and the OPUS.
@@ -90,6 +90,7 @@ def run_slice(
     changes: dict[str, Any] = {
         "presets__ems-62__languages": ["en", *languages],
         "presets__ems-62__benchmarks": ["measured"],
+        "presets__ems-62__encoders": ["ems-paper"],
         "benchmarks__measured": benchmark,
         "encoders__ems-paper__network__tokenizer__vocabulary": vocabulary,
     }

@@ -114,7 +114,7 @@ def test_every_rule_reads_exactly_the_folders_of_the_plan() -> None:
     }
     made["results"] = next(rule for rule in rules if 'job_of("results")' in rule)
     made["tables/[^/]+"] = next(rule for rule in rules if "job=job_of(folder)" in rule)
-    assert len(made) == len(rules) == 17
+    assert len(made) == len(rules) == 19
     for job in Plan(config.check(shipped_values())).jobs.values():
         (rule,) = (rule for folder, rule in made.items() if re.fullmatch(folder, job.folder))
         for source in job.folders:

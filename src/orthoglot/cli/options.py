@@ -352,12 +352,15 @@ def vectors_folder(chosen: Path | None, output: Path, *, shared: bool = False) -
 
 
 def _is_read_only(folder: Path) -> bool:
-    """Whether a folder may only be read; one that another process removes or makes meanwhile counts as none."""
+    """Whether a folder may only be read. It is held open: another process may remove it and make it again meanwhile."""
     try:
-        before = folder.stat()
-        return not os.access(folder, os.W_OK | os.X_OK) and os.path.samestat(before, folder.stat())
-    except FileNotFoundError:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
         return False
+    try:
+        return not os.access(".", os.W_OK | os.X_OK, dir_fd=handle)
+    finally:
+        os.close(handle)
 
 
 def _content(folder: Path) -> list[Path]:
