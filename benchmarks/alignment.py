@@ -23,7 +23,7 @@ from orthoglot.apply.documents import Document, links_of
 from orthoglot.apply.model import Model
 from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.decomposers.base import unit
-from orthoglot.tasks.margins import Margin
+from orthoglot.search.margins import Margin
 
 SEED = 1
 SIZES = 1, 2, 3

@@ -98,7 +98,7 @@ class Mined:
 
     def best(self) -> float:
         """The highest recall of a threshold that has the precision on these very pairs."""
-        from orthoglot.tasks.margins import curve
+        from orthoglot.search.margins import curve
 
         found = curve(self.found.margins, self.right, GOLD)
         kept = np.flatnonzero(found.precision >= ASKED)

@@ -115,7 +115,7 @@ def ours(folder: Path, output: Path) -> int:
     archive = str(folder / "X_v1_moses_en-ru.txt.zip")
     sources = [{"name": "X", "kind": "opus", "paths": [archive]}]
     settings = {"pair": "en-ru", "sources": sources, "cleaning": CLEANING, "splits": SPLITS}
-    prepare(PrepareSettings.model_validate(settings), [], output)
+    prepare(PrepareSettings.model_validate(settings), output)
     return sum(json.loads((output / "counts.json").read_text())["kept"].values())
 
 
@@ -239,7 +239,7 @@ def timed(folder: Path, more: bool) -> None:
         settings = PrepareSettings.model_validate(values)
         with tempfile.TemporaryDirectory() as place:
             started = time.process_time()
-            prepare(settings, [], Path(place))
+            prepare(settings, Path(place))
             seconds += time.process_time() - started
             count += sum(json.loads((Path(place) / "counts.json").read_text())["in"].values())
             for path in sorted(Path(place).iterdir()):

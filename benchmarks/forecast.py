@@ -60,7 +60,7 @@ def main() -> None:
         )
         with TemporaryDirectory() as output:
             before = time.process_time(), time.perf_counter()
-            prepare(settings, [], Path(output))
+            prepare(settings, Path(output))
             seconds = time.process_time() - before[0], time.perf_counter() - before[1]
             pairs = sum(json.loads(Path(output, "counts.json").read_text())["in"].values())
             prepared = sum(path.stat().st_size for path in Path(output).iterdir())

@@ -86,7 +86,7 @@ def prepare(count: int, folder: Path) -> None:
     settings = {"pair": "en-ru", "sources": sources, "cleaning": CLEANING, "splits": SPLITS}
     (folder / "out").mkdir()
     with watched(folder / "out"):
-        prepare(PrepareSettings.model_validate(settings), [], folder / "out")
+        prepare(PrepareSettings.model_validate(settings), folder / "out")
 
 
 def distinct(count: int, folder: Path) -> None:

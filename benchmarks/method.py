@@ -32,16 +32,16 @@ from scipy.stats import rankdata
 from orthoglot.apply.model import Model
 from orthoglot.apply.words import compare, encoder_of
 from orthoglot.config import method_named
-from orthoglot.corpora.prepare import read_split
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import ClosedForm, Decomposer, unit
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.errors import ConfigError
+from orthoglot.search.pair_cosines import cosines
 from orthoglot.statistics.intervals import bootstrap_p, holm
 from orthoglot.statistics.weighted import mean, pearson
-from orthoglot.tasks.graded_pairs import cosines
 from orthoglot.text.keys import normalised
+from orthoglot.text.prepared import read_split
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import Data, fit_decomposer
 from orthoglot.training.settings import DecompositionSettings, MethodSettings

@@ -137,7 +137,7 @@ def measured(name: str, one: Set, view: str, model: Model, margin: str, draws: n
     from orthoglot.apply.mine import mine
     from orthoglot.decomposers.base import unit
     from orthoglot.errors import DataError
-    from orthoglot.tasks.margins import best_threshold
+    from orthoglot.search.margins import best_threshold
 
     part = "meaning" if model.decomposer else "sentence"
     x, y = (

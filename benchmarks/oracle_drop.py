@@ -29,14 +29,14 @@ from torch import Generator
 
 from orthoglot import config
 from orthoglot.apply.measure import held_out, retrieval
-from orthoglot.corpora.prepare import read_split
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.decomposers.modules import Maps
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.folder import identity
 from orthoglot.languages import parse_pair
 from orthoglot.statistics.records import ALL
-from orthoglot.tasks.heldout import UnseenPairs
+from orthoglot.text.held_out import UnseenPairs
+from orthoglot.text.prepared import read_split
 from orthoglot.training import decompose as training
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 

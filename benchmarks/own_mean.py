@@ -20,8 +20,8 @@ from orthoglot import load
 from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.decomposers.base import Decomposer, unit
 from orthoglot.decomposers.own_mean import adapted
-from orthoglot.tasks.margins import best_threshold, mine
-from orthoglot.tasks.search import search
+from orthoglot.search.exact_or_cells import search
+from orthoglot.search.margins import best_threshold, mine
 from orthoglot.text.bitext import read_lines
 
 RESAMPLES, NEAREST = 1000, 10

@@ -419,7 +419,7 @@ def mined(model: Model, shared: Path, peers: Path) -> Iterator[dict[str, Any]]:
     """A row for each set, program and part of the vectors; a threshold of ours is learnt on FLORES-200."""
     from orthoglot.apply.calibrate import calibrate
     from orthoglot.apply.mine import mine
-    from orthoglot.tasks.margins import best_threshold
+    from orthoglot.search.margins import best_threshold
 
     for language in MINED:
         one = mixed(shared / "data", shared / "data_more", language)

@@ -26,7 +26,7 @@ import orthoglot
 from orthoglot.benchmarks.collected import read_all
 from orthoglot.decomposers.base import unit
 from orthoglot.encoders.settings import Precision
-from orthoglot.tasks.retrieval import hits
+from orthoglot.search.hits import hits
 
 DRAWS, USUAL = 1000, "float32"
 PRECISIONS = get_args(Precision)

@@ -72,7 +72,7 @@ def prepared(way: str, x, y) -> Callable[[], dict]:
     if way.startswith("ours"):
         import torch
 
-        from orthoglot.tasks.neighbours import nearest
+        from orthoglot.search.neighbours import nearest
 
         torch.set_num_threads(THREADS)
         other = x if way == "ours, x with x" else y
@@ -114,7 +114,7 @@ def prepared(way: str, x, y) -> Callable[[], dict]:
 
 def products(x, y) -> float:
     """Seconds of all matrix products alone, from a part of them, in the tiles and with the threads of the search."""
-    from orthoglot.tasks.neighbours import TILE
+    from orthoglot.search.neighbours import TILE
 
     height, width = TILE
     tiles = [(top, left) for top in range(0, len(x), height) for left in range(0, len(y), width)]
@@ -133,7 +133,7 @@ def agreement(n: int, ours: Path, others: Path) -> float:
     """The share of rows with the same neighbours in the same order; an error if others differ by more than rounding."""
     import numpy as np
 
-    from orthoglot.tasks.neighbours import cosines
+    from orthoglot.search.neighbours import cosines
 
     x, y = sides(n)
     first, second = np.load(ours), np.load(others)

@@ -72,7 +72,7 @@ from pathlib import Path
 
 from orthoglot import config
 from orthoglot.benchmarks.collect import collect
-from orthoglot.benchmarks.collected import read_all
+from orthoglot.benchmarks.collected import read_all, sentence_keys
 from orthoglot.corpora.prepare import PrepareSettings, prepare
 from orthoglot.json_schema import catalogue_schema
 from plan import Plan
@@ -85,7 +85,7 @@ pairs.mkdir()
 collect(params.benchmarks["bars"], None, sets)
 (test,) = read_all(sets)
 assert (test.pair, test.source_sentences, test.target_sentences) == ("de-en", ["Baum 3!", "Haus"], ["tree", "house"])
-prepare(PrepareSettings.model_validate(job.settings), [sets], pairs)
+prepare(PrepareSettings.model_validate(job.settings), pairs, [sets.name], sentence_keys([sets]))
 counts = json.loads((pairs / "counts.json").read_text())
 assert counts["in"] == {"bars": 40, "numbers": 100}, counts
 assert counts["dropped"]["over_max_pairs"] == 50 and counts["benchmarks"] == {"bars": 1}, counts

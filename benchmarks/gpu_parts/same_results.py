@@ -35,9 +35,9 @@ from orthoglot.pretraining.emma_x_collate import EmmaXCollator
 from orthoglot.pretraining.emma_x_phases import EmmaXState, ParallelModel, TextModel
 from orthoglot.pretraining.ems import EmsModel
 from orthoglot.pretraining.tokenised import Text
+from orthoglot.search.hits import hits
+from orthoglot.search.neighbours import nearest
 from orthoglot.streams import Draws, stream
-from orthoglot.tasks.neighbours import nearest
-from orthoglot.tasks.retrieval import hits
 from orthoglot.training import decompose, loop
 from orthoglot.training.batching import Batch, make_batches
 from orthoglot.training.settings import DecompositionSettings

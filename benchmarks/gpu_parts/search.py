@@ -13,7 +13,7 @@ from torch.nn.functional import normalize
 
 from gpu_parts.measuring import seconds
 from gpu_parts.result import MissingError, Part
-from orthoglot.tasks.neighbours import nearest
+from orthoglot.search.neighbours import nearest
 
 # Seconds that one way may take; more is extrapolated from fewer rows.
 LIMIT = 100

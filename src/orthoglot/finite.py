@@ -17,3 +17,8 @@ def not_finite(vectors: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         rows = np.flatnonzero(~np.isfinite(vectors.sum(axis=1)))
     return rows[~np.isfinite(vectors[rows]).all(axis=1)]
+
+
+def usable(vectors: np.ndarray) -> np.ndarray:
+    """(N,) bool: rows that have a direction, i.e. are finite and not zero."""
+    return np.isfinite(vectors).all(axis=1) & (vectors != 0).any(axis=1)

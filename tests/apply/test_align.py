@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from orthoglot.apply.align import align
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError
-from orthoglot.tasks.margins import Margin
+from orthoglot.search.margins import Margin
 
 Side = Sequence[np.ndarray]
 

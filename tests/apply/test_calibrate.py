@@ -30,8 +30,8 @@ from orthoglot.apply.share import Margins, joint_share, translated_share
 from orthoglot.cli import app
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.search.neighbours import nearest
 from orthoglot.statistics.intervals import wilson
-from orthoglot.tasks.neighbours import nearest
 
 PAIRS = make_pairs(400, seed=9)
 

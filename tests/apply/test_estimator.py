@@ -20,7 +20,7 @@ from orthoglot.config import method_named
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.encoders.threads import cpu_threads
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.tasks.retrieval import hits
+from orthoglot.search.hits import hits
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import Data, fit_decomposer, train
 from orthoglot.training.settings import DecompositionSettings

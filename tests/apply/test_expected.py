@@ -7,8 +7,8 @@ import pytest
 
 from orthoglot.apply.expected import FEWEST, Decoys
 from orthoglot.decomposers.base import unit
-from orthoglot.tasks.margins import Mined, both_cosines, mine_found
-from orthoglot.tasks.neighbours import Nearest, nearest
+from orthoglot.search.margins import Mined, both_cosines, mine_found
+from orthoglot.search.neighbours import Nearest, nearest
 
 K = 4
 

@@ -32,7 +32,6 @@ from orthoglot.apply.measure import table
 from orthoglot.apply.ready import Ready
 from orthoglot.cli import app
 from orthoglot.config import method_named
-from orthoglot.corpora.prepare import read_split
 from orthoglot.decomposers.architectures.plda import ARCHITECTURE as PLDA
 from orthoglot.decomposers.architectures.plda import Prior, Scatter
 from orthoglot.decomposers.base import load_decomposer, unit
@@ -42,8 +41,9 @@ from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.formats.base import Source
 from orthoglot.formats.sources import read_source
 from orthoglot.statistics.records import Record, read_records
-from orthoglot.tasks.heldout import UnseenPairs
+from orthoglot.text.held_out import UnseenPairs
 from orthoglot.text.keys import normalised
+from orthoglot.text.prepared import read_split
 from orthoglot.text.splitting import SplitSettings, split_of
 from orthoglot.training.settings import DecompositionSettings
 

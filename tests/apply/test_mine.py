@@ -27,8 +27,8 @@ from orthoglot.apply.threshold import suggest
 from orthoglot.cli import app
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.tasks.margins import MARGINS, both_cosines, candidates, mine_found
-from orthoglot.tasks.neighbours import nearest
+from orthoglot.search.margins import MARGINS, both_cosines, candidates, mine_found
+from orthoglot.search.neighbours import nearest
 
 PAIRS = make_pairs(90)
 BOTH, ONLY_SOURCE, ONLY_TARGET = PAIRS[:30], PAIRS[30:60], PAIRS[60:]

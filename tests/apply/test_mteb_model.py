@@ -24,9 +24,9 @@ from orthoglot.decomposers.base import unit
 from orthoglot.encoders.folder import identity
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import _LANGUAGES
-from orthoglot.tasks.graded_pairs import cosines
-from orthoglot.tasks.neighbours import nearest
-from orthoglot.tasks.retrieval import hits
+from orthoglot.search.hits import hits
+from orthoglot.search.neighbours import nearest
+from orthoglot.search.pair_cosines import cosines
 
 mteb = pytest.importorskip("mteb", reason="the extra `mteb` is not installed")
 

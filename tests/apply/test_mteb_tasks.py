@@ -20,9 +20,9 @@ from test_export import model_folder
 
 import orthoglot
 from orthoglot.decomposers.base import unit
-from orthoglot.tasks.graded_pairs import cosines
-from orthoglot.tasks.neighbours import nearest
-from orthoglot.tasks.retrieval import hits
+from orthoglot.search.hits import hits
+from orthoglot.search.neighbours import nearest
+from orthoglot.search.pair_cosines import cosines
 
 mteb = pytest.importorskip("mteb", reason="the extra `mteb` is not installed")
 

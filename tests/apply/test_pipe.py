@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 from orthoglot.apply.fit import MADE
 from orthoglot.apply.scored import Level, levels
 from orthoglot.cli import app
-from orthoglot.corpora.prepare import read_split
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.text.prepared import read_split
 
 PAIRS = make_pairs(200, seed=7)
 

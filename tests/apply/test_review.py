@@ -9,8 +9,8 @@ import pytest
 
 from orthoglot.apply.review import digest, draw, read
 from orthoglot.errors import DataError
+from orthoglot.search.margins import Mined
 from orthoglot.statistics.intervals import wilson
-from orthoglot.tasks.margins import Mined
 
 PAIRS = Mined(np.arange(100), np.arange(100)[::-1], np.linspace(1.5, 0.9, 100))
 OF = digest("model", ["one"])

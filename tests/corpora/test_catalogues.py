@@ -15,7 +15,7 @@ import yaml
 from pydantic import ValidationError
 from workspace import ROOT
 
-from orthoglot.corpora.prepare import PrepareSettings, prepare, read_split
+from orthoglot.corpora.prepare import PrepareSettings, prepare
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.formats.base import Source
 from orthoglot.formats.catalogues import read_catalogue
@@ -23,6 +23,7 @@ from orthoglot.formats.kinds.gettext import GettextSettings, package_catalogues
 from orthoglot.formats.locales import catalogues_below, choose
 from orthoglot.formats.sources import form_of, parsed, read_source
 from orthoglot.text.bitext import LeftOut, SentencePair
+from orthoglot.text.prepared import read_split
 from orthoglot.text.splitting import SPLITS
 
 RUSSIAN = (
@@ -361,7 +362,6 @@ def test_the_localisation_corpus_has_enough_of_every_language_and_no_message_in_
         output.mkdir()
         prepare(
             PrepareSettings.model_validate({"pair": pair, "sources": [{"name": "l", **source}], **cleaned}),
-            [],
             output,
         )
         assert len(read_split(output, "train")) > 1000

@@ -18,12 +18,13 @@ from opus_server import OpusServer, write_opus, write_zip
 from opus_settings import opus_settings
 from opustools import OpusRead
 
-from orthoglot.corpora.prepare import PrepareSettings, prepare, read_split
+from orthoglot.corpora.prepare import PrepareSettings, prepare
 from orthoglot.errors import DataError, OfflineError
 from orthoglot.fetching import download as download_module
 from orthoglot.fetching import lock as opus_lock
 from orthoglot.fetching.opus import fetch
 from orthoglot.formats.kinds.opus import read_moses_zip
+from orthoglot.text.prepared import read_split
 
 PACKAGES = {
     ("de", "en"): [("eins", "one")],
@@ -282,10 +283,10 @@ def test_strange_text_is_an_error_or_a_counted_drop_and_shifts_no_line(
     output.mkdir()
     if isinstance(outcome, str):
         with pytest.raises(DataError, match=outcome):
-            prepare(settings, [], output)
+            prepare(settings, output)
         assert not list(output.iterdir())
         return
-    prepare(settings, [], output)
+    prepare(settings, output)
     kept = read_split(output, "train")
     dropped = json.loads((output / "counts.json").read_text())["dropped"]
     assert len(kept) == (outcome if isinstance(outcome, int) else 50)

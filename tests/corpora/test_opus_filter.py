@@ -114,7 +114,7 @@ def test_a_prepared_folder_counts_by_filter(tmp_path: Path) -> None:
         "splits": {"valid": 0.0, "test": 0.0},
     }
     (tmp_path / "out").mkdir()
-    prepare(PrepareSettings.model_validate(settings), [], tmp_path / "out")
+    prepare(PrepareSettings.model_validate(settings), tmp_path / "out")
     counts = json.loads((tmp_path / "out/counts.json").read_text())
     assert {name: count for name, count in counts["dropped"].items() if count} == {**REASONS, "duplicate": 1}
     assert counts["kept"]["train"] == 2

@@ -31,7 +31,7 @@ from opus_settings import opus_settings
 from opustools import OpusGet, OpusRead
 from pydantic import ValidationError
 
-from orthoglot.corpora.prepare import PrepareSettings, prepare, read_split
+from orthoglot.corpora.prepare import PrepareSettings, prepare
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.fetching import download as download_module
 from orthoglot.fetching.opus import fetch, list_entries
@@ -40,6 +40,7 @@ from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.formats.sources import parsed, read_source
 from orthoglot.formats.xces import Form, Threshold, read_alignments
 from orthoglot.text.bitext import LeftOut, SentencePair
+from orthoglot.text.prepared import read_split
 
 LINKS: Links = {
     "2012/a": [
@@ -334,7 +335,7 @@ def test_prepared_text_has_the_pairs_above_the_threshold_and_the_counts(
         "splits": {"valid": 0.0, "test": 0.0},
     }
     (tmp_path / "prepared").mkdir()
-    prepare(PrepareSettings.model_validate(values), [], tmp_path / "prepared")
+    prepare(PrepareSettings.model_validate(values), tmp_path / "prepared")
     assert sorted(read_split(tmp_path / "prepared", "train")) == sorted(
         PAIRS[place] for place in KNOWN[0.5][0]
     )

@@ -18,7 +18,7 @@ from opus_server import write_zip
 from orthoglot.benchmarks.collected import sentence_keys
 from orthoglot.benchmarks.kinds.nway import NWAY
 from orthoglot.corpora import spool
-from orthoglot.corpora.prepare import PrepareSettings, prepare, read_split
+from orthoglot.corpora.prepare import PrepareSettings, prepare
 from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.errors import DataError
 from orthoglot.formats.base import Source
@@ -27,6 +27,7 @@ from orthoglot.formats.sources import read_source, sampled
 from orthoglot.text import bitext
 from orthoglot.text.bitext import LeftOut, SentencePair, read_json, read_pairs, read_rows, write_pairs
 from orthoglot.text.keys import normalised
+from orthoglot.text.prepared import read_split
 from orthoglot.text.splitting import SPLITS, split_and_order, split_of
 
 CLEANING = {"min_characters": 2, "max_characters": 500, "max_ratio": 4.0}
@@ -46,7 +47,7 @@ def _settings(pair: str, *paths: Path, kind: str = "local", **splits: int) -> Pr
 
 def _prepared(settings: PrepareSettings, output: Path, benchmarks: tuple[Path, ...] = ()) -> dict[str, Any]:
     output.mkdir()
-    prepare(settings, list(benchmarks), output)
+    prepare(settings, output, [path.name for path in benchmarks], sentence_keys(benchmarks))
     counts: dict[str, Any] = json.loads((output / "counts.json").read_text())
     return counts
 
@@ -342,7 +343,7 @@ def test_passes_over_disk_keep_what_one_pass_in_memory_keeps(
             },
         }
     )
-    prepare(settings, [], tmp_path)
+    prepare(settings, tmp_path)
     expected = in_memory(settings, pairs)
     assert {split: read_split(tmp_path, split) for split in SPLITS} == expected
     counts = json.loads((tmp_path / "counts.json").read_text())
@@ -364,7 +365,7 @@ def test_a_limit_of_a_corpus_takes_a_sample_of_it_and_all_of_others(tmp_path: Pa
     ]
     parts = {"cleaning": {}, "splits": {"valid": 0.0, "test": 0.0}}
     settings = PrepareSettings.model_validate({"pair": "en-de", "sources": sources} | parts)
-    prepare(settings, [], tmp_path)
+    prepare(settings, tmp_path)
     kept = set(read_split(tmp_path, "train"))
     assert len(kept) == 2300
     assert kept > set(texts["b"])

@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orthoglot.corpora.prepare import PrepareSettings, prepare, read_split
+from orthoglot.corpora.prepare import PrepareSettings, prepare
 from orthoglot.errors import ConfigError
 from orthoglot.text import shifts
 from orthoglot.text.bitext import LeftOut, SentencePair
+from orthoglot.text.prepared import read_split
 from orthoglot.text.shifts import Run, find_runs, find_runs_of_vectors, parallel, said, without_runs
 
 NUMBERS = {3: "three", 4: "four", 5: "five"}
@@ -232,7 +233,7 @@ def prepared(tmp_path: Path, **cleaning) -> tuple[dict, set[SentencePair]]:
     )
     output = tmp_path / "out"
     output.mkdir()
-    prepare(settings, [], output)
+    prepare(settings, output)
     right = set(zip(source, target, strict=True))
     return json.loads((output / "counts.json").read_text()), {*read_split(output, "train")} - right
 

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from orthoglot.corpora import text as module
-from orthoglot.corpora.text import PrepareTextSettings, describe_text, prepare_text, stream_text
+from orthoglot.corpora.text import PrepareTextSettings, prepare_text
 from orthoglot.errors import DataError
 from orthoglot.text.bitext import SentencePair, write_pairs
+from orthoglot.text.prepared import describe_text, stream_text
 
 CLEANING = {"min_characters": 3, "max_characters": 30, "max_ratio": 4.0}
 

@@ -580,7 +580,7 @@ def test_a_memory_in_place_of_a_tsv_file_gives_the_same_pairs_and_counts_what_is
         output = tmp_path / f"{name}.out"
         output.mkdir()
         settings = {"pair": "en-de", "sources": [source], "cleaning": {}, "splits": {"test": 0.2}}
-        prepare(PrepareSettings.model_validate(settings), [], output)
+        prepare(PrepareSettings.model_validate(settings), output)
         counts[name] = json.loads((output / "counts.json").read_text())
     for split in ("train", "valid", "test"):
         packed = [tmp_path / f"{name}.out/{split}-00000.tsv.zst" for name in counts]

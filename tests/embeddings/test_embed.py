@@ -8,21 +8,23 @@ import shutil
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from orthoglot.corpora.prepare import read_split
+from orthoglot.benchmarks.collected import benchmark_texts
 from orthoglot.embeddings import embed as module
 from orthoglot.embeddings import shards
-from orthoglot.embeddings.embed import embed
+from orthoglot.embeddings.embed import bitext_texts, embed
 from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.base import Done
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.text.bitext import SentencePair, write_pairs
+from orthoglot.text.prepared import read_split
 
 
 class CountingEncoder:
@@ -123,10 +125,12 @@ def run(
         monkeypatch.setattr(module, "identity", lambda _: identity)
         output = tmp_path / name
         output.mkdir(exist_ok=True)
+        asked = EmbeddingSettings.model_validate(usual | settings)
+        bitext, benchmarks = given
         embed(
             encoder_folder,
-            *given,
-            EmbeddingSettings.model_validate(usual | settings),
+            chain(bitext_texts(bitext, asked.train_pairs), benchmark_texts(benchmarks)),
+            asked,
             device="cpu",
             checkpoint=tmp_path / "checkpoint",
             output=output,

@@ -12,7 +12,6 @@ import pytest
 from lines import in_memory
 from test_tokenised import folder
 
-from orthoglot.corpora.prepare import stream_split
 from orthoglot.encoders.tokenizer_training import _sample, train_tokenizer
 from orthoglot.encoders.training_settings import TokenizerSettings, Words
 from orthoglot.languages import parse_pair
@@ -21,6 +20,7 @@ from orthoglot.pretraining.tokenised import languages_of, monolingual, text_of_b
 from orthoglot.streams import derive
 from orthoglot.text import bitext as bitext_module
 from orthoglot.text import hashes
+from orthoglot.text.prepared import stream_split
 
 
 @pytest.fixture(params=[1, 7, 1000])

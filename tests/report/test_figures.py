@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from orthoglot.report.maps import MAP_POINTS, maps
-from orthoglot.report.plots import curves, file, spread_out, svg
+from orthoglot.drawing.svg import file, svg
+from orthoglot.report.plots import curves, spread_out
 from orthoglot.tasks.projections import Map
 
 

@@ -5,10 +5,11 @@ import pytest
 from scipy.spatial import distance
 
 from orthoglot.benchmarks.base import PairSet
+from orthoglot.search.pair_cosines import cosines, merged
 from orthoglot.statistics.resampling import Column, Scores, resample
 from orthoglot.statistics.weighted import Spearman, pearson
-from orthoglot.tasks.base import keys_of
-from orthoglot.tasks.graded_pairs import Grading, cosines, merged
+from orthoglot.tasks.graded_pairs import Grading
+from orthoglot.text.keys import keys_of
 
 GRADED = PairSet(
     "b", "en", "de", ["a", "b", "c"], ["x", "y", "z"], gold=[0.0, 2.5, 5.0], items=["1", "2", "1"]

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from orthoglot.errors import DataError
-from orthoglot.tasks.heldout import read_held_out
 from orthoglot.text.bitext import SentencePair, write_pairs
+from orthoglot.text.held_out import read_held_out
 
 
 def prepared(root: Path, name: str, **splits: list[tuple[str, str]]) -> Path:

@@ -6,8 +6,8 @@ import pytest
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import LEFT_OUT
 from orthoglot.tasks import logistic
-from orthoglot.tasks.base import keys_of
 from orthoglot.tasks.suite.language_probe import sample
+from orthoglot.text.keys import keys_of
 
 LANGUAGES = ("de", "en", "fr", "ja")
 # Sentence i of every language says the same.

@@ -11,8 +11,8 @@ import pytest
 from orthoglot.benchmarks.base import PairSet
 from orthoglot.benchmarks.kinds.mining import MiningSet
 from orthoglot.errors import DataError
-from orthoglot.tasks.margins import best_threshold, mine
-from orthoglot.tasks.neighbours import nearest
+from orthoglot.search.margins import best_threshold, mine
+from orthoglot.search.neighbours import nearest
 from orthoglot.tasks.suite.mining import MEASURES, Mining, diluted
 
 METRICS = {metric.name: metric for metric in MEASURES["mining"]}

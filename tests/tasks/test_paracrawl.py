@@ -11,11 +11,11 @@ import pytest
 from orthoglot.benchmarks.base import PairSet
 from orthoglot.statistics.records import LEFT_OUT
 from orthoglot.tasks.base import TaskData
-from orthoglot.tasks.heldout import read_held_out
 from orthoglot.tasks.settings import EvaluationSettings
 from orthoglot.tasks.suite import paracrawl, tatoeba
 from orthoglot.tasks.suite.paracrawl import MarginRetrieval, make
 from orthoglot.text.bitext import write_pairs
+from orthoglot.text.held_out import read_held_out
 
 
 def task(n: int, queries: int) -> MarginRetrieval:

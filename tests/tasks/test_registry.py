@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from orthoglot.tasks import registry
 from orthoglot.tasks.base import TaskData
-from orthoglot.tasks.heldout import read_held_out
 from orthoglot.tasks.settings import EvaluationSettings
+from orthoglot.text.held_out import read_held_out
 
 
 @pytest.mark.parametrize("name", registry.names())

@@ -6,11 +6,13 @@ from sklearn.neighbors import NearestNeighbors
 
 from orthoglot.benchmarks.base import PairSet
 from orthoglot.errors import DataError
+from orthoglot.search.hits import hits
+from orthoglot.search.neighbours import nearest
 from orthoglot.statistics.records import LEFT_OUT
-from orthoglot.tasks.heldout import UnseenPairs, distinct
-from orthoglot.tasks.neighbours import nearest
-from orthoglot.tasks.retrieval import Retrieval, hits
+from orthoglot.tasks.heldout import pair_set
+from orthoglot.tasks.retrieval import Retrieval
 from orthoglot.text.bitext import SentencePair
+from orthoglot.text.held_out import UnseenPairs
 
 
 def test_oracle_v12_random_vectors_retrieve_at_chance() -> None:
@@ -80,9 +82,9 @@ def test_unaligned_or_empty_sides_are_refused() -> None:
 def test_repeated_texts_are_dropped_and_counted() -> None:
     pairs = [("a", "x"), ("a", "y"), ("b", "x"), ("c", "z"), ("d", "w")]
     unseen = UnseenPairs([SentencePair(*pair) for pair in pairs], seen_dropped=0)
-    assert distinct("en-de", unseen, 10) == (PairSet("test", "en", "de", ["a", "c", "d"], ["x", "z", "w"]), 2)
-    assert distinct("en-de", unseen, 2) == (PairSet("test", "en", "de", ["a", "c"], ["x", "z"]), 2)
-    assert distinct("en-de", unseen, 1) == (PairSet("test", "en", "de", ["a"], ["x"]), 0)
+    assert pair_set("en-de", unseen, 10) == (PairSet("test", "en", "de", ["a", "c", "d"], ["x", "z", "w"]), 2)
+    assert pair_set("en-de", unseen, 2) == (PairSet("test", "en", "de", ["a", "c"], ["x", "z"]), 2)
+    assert pair_set("en-de", unseen, 1) == (PairSet("test", "en", "de", ["a"], ["x"]), 0)
 
 
 def test_further_sentences_can_be_found_and_query_nothing() -> None:

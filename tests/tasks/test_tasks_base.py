@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
+from orthoglot.finite import usable
 from orthoglot.statistics.records import COMPUTED, FIELDS, NUMBERS, Record, read_records, write_records
 from orthoglot.statistics.table import frame
-from orthoglot.tasks.base import usable, view
+from orthoglot.tasks.base import view
 
 
 def record(**changes: object) -> Record:

@@ -145,7 +145,7 @@ def test_a_changed_module_reaches_exactly_the_methods_that_have_it(module: str, 
         ("jobs/report.py", "page.report(", "page.rapport(", {"report"}),
         ("jobs/job.py", "fcntl.LOCK_EX)", "fcntl.LOCK_SH)", set(VERBS)),
         ("invented/grammar.py", "\n\n\ndef ", "\n\n\ndef _new(): ...\n\n\ndef ", {"generate"}),
-        ("report/page.html.j2", "<", "<!-- more --><", {"report"}),
+        ("drawing/page.html.j2", "<", "<!-- more --><", {"report"}),
     ],
 )
 def test_a_change_reaches_the_verbs_that_use_it(

@@ -20,9 +20,9 @@ from sentencepiece import SentencePieceProcessor
 from workspace import Workspace
 
 from orthoglot import config
-from orthoglot.corpora.prepare import read_split
 from orthoglot.encoders.tokenization import MOSES_MODEL, read_segmenters
 from orthoglot.pretraining.tokenised import read_bitext
+from orthoglot.text.prepared import read_split
 from orthoglot.text.splitting import SPLITS
 
 # The letters of generated text; OPUS spells pt and zh in several ways.

@@ -17,11 +17,11 @@ from orthoglot.decomposers.base import unit
 from orthoglot.decomposers.own_mean import adaptable, centred
 from orthoglot.errors import DataError
 from orthoglot.progress import Done, weighed
+from orthoglot.search.exact_or_cells import search
+from orthoglot.search.margins import Margin, Mined, Strategy, both_cosines, curve, mine_found
+from orthoglot.search.margins import mine as by_margin
+from orthoglot.search.neighbours import Nearest, nearest
 from orthoglot.statistics.intervals import wilson
-from orthoglot.tasks.margins import Margin, Mined, Strategy, both_cosines, curve, mine_found
-from orthoglot.tasks.margins import mine as by_margin
-from orthoglot.tasks.neighbours import Nearest, nearest
-from orthoglot.tasks.search import search
 from orthoglot.text.keys import normalised
 from orthoglot.text.shifts import find_runs_of_vectors, outside, parallel, said
 from orthoglot.text.strings import string_pairs

@@ -9,9 +9,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from orthoglot.drawing.svg import svg
 from orthoglot.errors import DataError
-from orthoglot.report.plots import svg
-from orthoglot.tasks.margins import Margin, Strategy
+from orthoglot.search.margins import Margin, Strategy
 
 
 class Calibration(NamedTuple):

@@ -17,14 +17,13 @@ from orthoglot.errors import DataError, printable
 from orthoglot.formats.pairs import Languages
 from orthoglot.formats.pairs import read as read_pairs
 from orthoglot.meter import EarlyMeter
+from orthoglot.search.hits import hits
+from orthoglot.search.pair_cosines import cosines, merged
 from orthoglot.statistics.intervals import Interval, not_empty, percentile, proportion
 from orthoglot.statistics.resampling import Column, Scores, left_out, pool, resample
 from orthoglot.statistics.weighted import Spearman, mean
-from orthoglot.tasks.base import keys_of
-from orthoglot.tasks.graded_pairs import cosines, merged
-from orthoglot.tasks.retrieval import hits
 from orthoglot.text.bitext import SIDES
-from orthoglot.text.keys import normalised
+from orthoglot.text.keys import keys_of, normalised
 from orthoglot.text.strings import strings
 
 ORIGINAL, CENTERING, MODEL = "original", "centering", "model"

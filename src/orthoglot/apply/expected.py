@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from orthoglot.apply.threshold import PAIRS, margins_of_others
-from orthoglot.tasks.margins import Margin, Mined, Strategy
-from orthoglot.tasks.neighbours import Nearest
+from orthoglot.search.margins import Margin, Mined, Strategy
+from orthoglot.search.neighbours import Nearest
 
 # Of what both texts propose, the share that counts: a pair may be proposed by both. How much more than by chance the
 # number of wrong pairs varies. Both were chosen on thirty sets, docs/results/mining.md#what-calibrate-promises.

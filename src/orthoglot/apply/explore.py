@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -13,15 +14,16 @@ from orthoglot.apply.model import Model
 from orthoglot.apply.pool import Pool
 from orthoglot.decomposers.base import unit
 from orthoglot.decomposers.own_mean import adaptable
+from orthoglot.drawing.page import render
+from orthoglot.drawing.svg import COLOURS
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import not_finite
 from orthoglot.meter import EarlyMeter
-from orthoglot.report.page import render
-from orthoglot.report.plots import COLOURS
-from orthoglot.tasks.neighbours import cosines, nearest
+from orthoglot.search.neighbours import cosines, nearest
 
 PARTS = {"sentence": "The encoder's vector", "meaning": "The meaning part"}
-TEMPLATE, SCRIPT = "explore.html.j2", "explore.js"
+TEMPLATE = Path(__file__).with_name("explore.html.j2")
+SCRIPT = Path(__file__).with_name("explore.js")
 # JSON within HTML: no tag begins in it.
 IN_HTML = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
 
@@ -87,7 +89,7 @@ def vectors(model: Model, pool: Pool, own_mean: bool = True) -> dict[str, np.nda
 
 
 def neighbours(vectors: np.ndarray, k: int, device: str = "cpu") -> Neighbours:
-    """The k nearest others of each of N vectors, all if there are fewer; see `orthoglot.tasks.neighbours.nearest`."""
+    """The k nearest others of each of N vectors, all if there are fewer; see `orthoglot.search.neighbours.nearest`."""
     x = unit(vectors)
     k = min(k, len(x) - 1)
     found = nearest(x, x, k + 1, device=device).forward

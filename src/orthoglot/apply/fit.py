@@ -21,7 +21,7 @@ from orthoglot.apply.ready import Ready
 from orthoglot.corpora.prepare import PrepareSettings, prepare
 from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.decomposers.base import load_decomposer, unit
-from orthoglot.embeddings.embed import embed
+from orthoglot.embeddings.embed import bitext_texts, embed
 from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.folder import ENCODER, card, identity, locate
@@ -116,7 +116,7 @@ def fit(
         settings = PrepareSettings(pair=pair, sources=texts, cleaning=cleaning, splits=splits)
         folder = checkpoint / "bitext" / pair
         key = _key(digests[pair], columns[pair], tags.get(pair), planned["cleaning"], planned["splits"])
-        _stage(folder, key, partial(prepare, settings, []))
+        _stage(folder, key, partial(prepare, settings))
         folders.append(folder)
     test = held_out(folders)
     # Only now: text that cannot be used costs no copy.
@@ -148,7 +148,12 @@ def fit(
         vectors,
         encoded,
         lambda place: embed(
-            home, folders, [], embedding, device=device, checkpoint=checkpoint / "chunks", output=place
+            home,
+            bitext_texts(folders, EVERYTHING),
+            embedding,
+            device=device,
+            checkpoint=checkpoint / "chunks",
+            output=place,
         ),
     )
     shutil.rmtree(checkpoint / "chunks", ignore_errors=True)

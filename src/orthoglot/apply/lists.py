@@ -22,7 +22,7 @@ from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.threads import cpu_threads
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.formats.pairs import codes_of
-from orthoglot.tasks.margins import Margin, Mined, Strategy
+from orthoglot.search.margins import Margin, Mined, Strategy
 from orthoglot.text.strings import strings
 
 

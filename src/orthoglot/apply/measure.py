@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from orthoglot import __version__
-from orthoglot.corpora.prepare import read_split
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import DataError
-from orthoglot.statistics.records import ALL, Record
-from orthoglot.statistics.summary import summarise
-from orthoglot.tasks.base import TaskData
-from orthoglot.tasks.evaluate import run
-from orthoglot.tasks.heldout import UnseenPairs, read_held_out
-from orthoglot.tasks.settings import EvaluationSettings
-from orthoglot.tasks.suite import heldout
-from orthoglot.text.keys import normalised
+from orthoglot.languages import parse_pair
+from orthoglot.search.hits import facts, hits
+from orthoglot.statistics.records import ALL, VIEWS, Record, View
+from orthoglot.statistics.resampling import Scores
+from orthoglot.statistics.settings import ResamplingSettings
+from orthoglot.statistics.summary import Key, summarise
+from orthoglot.text.held_out import UnseenPairs, distinct, read_held_out
+from orthoglot.text.keys import keys_of, normalised
+from orthoglot.text.prepared import read_split
 from orthoglot.text.splitting import Split
 
 # As many pairs as Tatoeba-style benchmarks have.
-HELD_OUT = EvaluationSettings(
-    tasks=["heldout"], heldout_pairs=1000, resamples=10_000, confidence=0.95, seed=1
-)
+QUERIES = 1000
+INTERVALS = ResamplingSettings(resamples=10_000, confidence=0.95, seed=1)
 # Pairs below which an interval says little.
 FEW = 30
 # Pairs of which some fall into a test part of 5 %, but for one text in 170.
@@ -109,19 +109,45 @@ def retrieval(
         DataError: in a view no vector of a language pair has a direction.
     Source: docs/papers.md#protocol-retrieval, docs/papers.md#protocol-significance.
     """
-    tasks = []
-    for task in heldout.make("heldout", TaskData(HELD_OUT, unseen, [])):
-        sides = task.pairs.source_sentences, task.pairs.target_sentences
-        more = [
-            _new(*both) for both in zip((others or {}).get(task.pairs.pair, ((), ())), sides, strict=True)
+    scored: dict[Key, Scores] = {}
+    stated: dict[Key, dict[str, object]] = {}
+    for pair, pairs in unseen.items():
+        languages = parse_pair(pair)
+        source, target, repeated = distinct(pairs, QUERIES)
+        dropped = {"duplicates_dropped": repeated, "seen_dropped": pairs.seen_dropped}
+        sides = [
+            [*queries, *_new(more, queries)]
+            for queries, more in zip((source, target), (others or {}).get(pair, ((), ())), strict=True)
         ]
-        tasks.append(replace(task, further=(more[0], more[1])))
-    found = run(tasks, HELD_OUT, store, {seed: decomposer})
+        stored = [store.take(store.rows(side, code)) for side, code in zip(sides, languages, strict=True)]
+        for view in VIEWS:
+            x, y = _seen(decomposer, stored, languages, view)
+            forward, backward = hits(x, y, n=len(source))
+            for scores, (code, other), candidates in (
+                (forward, languages, sides[1]),
+                (backward, languages[::-1], sides[0]),
+            ):
+                key = Key("heldout", "test", f"{code}->{other}", view, seed)
+                scored[key] = Scores(scores, keys_of(source))
+                stated[key] = facts(key.subset, len(candidates), dropped)
     made = {"identity": decomposer.identity, "orthoglot": __version__}
     encoder, method = decomposer.encoder, decomposer.method
-    records = summarise(found.scored, found.facts, HELD_OUT, encoder=encoder, method=method, made=made)
+    records = summarise(scored, stated, INTERVALS, encoder=encoder, method=method, made=made)
     # One seed is its own mean.
     return [record for record in records if record.seed == seed]
+
+
+def _seen(
+    decomposer: Decomposer, sides: Sequence[np.ndarray], languages: tuple[str, str], view: View
+) -> list[np.ndarray]:
+    """One view of the vectors of both sides."""
+    if view == "sentence":
+        return [np.asarray(vectors, dtype=np.float32) for vectors in sides]
+    parts = [
+        decomposer.transform(vectors.astype(np.float32), code, other)
+        for vectors, code, other in zip(sides, languages, languages[::-1], strict=True)
+    ]
+    return [np.asarray(getattr(part, view), dtype=np.float32) for part in parts]
 
 
 def _new(sentences: Sequence[str], known: Sequence[str]) -> list[str]:

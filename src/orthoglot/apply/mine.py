@@ -22,9 +22,9 @@ from orthoglot.atomic import replacing
 from orthoglot.decomposers.own_mean import adaptable, mean_shift, sums
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import not_finite
-from orthoglot.tasks.margins import Margin, Mined, Strategy, both_cosines, candidates, mine_found
-from orthoglot.tasks.neighbours import Nearest
-from orthoglot.tasks.search import check_search, search
+from orthoglot.search.exact_or_cells import check_search, search
+from orthoglot.search.margins import Margin, Mined, Strategy, both_cosines, candidates, mine_found
+from orthoglot.search.neighbours import Nearest
 from orthoglot.text.bitext import SIDES
 from orthoglot.text.keys import normalised
 
@@ -89,13 +89,13 @@ def mine(
         x: (n, D), rows of length 1.
         y: (m, D), rows of length 1.
         margin: "ratio", "distance" or "absolute".
-        retrieval: "forward", "backward", "max" or "intersection", see `orthoglot.tasks.margins.mine`.
+        retrieval: "forward", "backward", "max" or "intersection", see `orthoglot.search.margins.mine`.
         neighborhood: k, the neighbours whose mean cosine a cosine is compared with.
         threshold: the least margin that is kept; None keeps all.
         best: of "forward", how many pairs of each row of x.
         device: of the search.
         threads: of the search on a CPU.
-        memory: GiB, see `orthoglot.tasks.search.search`.
+        memory: GiB, see `orthoglot.search.exact_or_cells.search`.
     Raises:
         ConfigError: see `check_mining`; a search that needs faiss, which is not installed.
         DataError: a vector is not finite.

@@ -27,9 +27,9 @@ from orthoglot.decomposers.base import Decomposer
 from orthoglot.errors import DataError
 from orthoglot.file_lock import locked
 from orthoglot.receipts import digest_of, file_digest
-from orthoglot.tasks.neighbours import Nearest
-from orthoglot.tasks.search import limit
-from orthoglot.tasks.tiles import merged, search_tile
+from orthoglot.search.exact_or_cells import limit
+from orthoglot.search.neighbours import Nearest
+from orthoglot.search.tiles import merged, search_tile
 from orthoglot.text.bitext import SIDES, blocks, read_sentences
 from orthoglot.text.lines import Lines
 
@@ -162,7 +162,7 @@ class Shards:
         """Search a part of the source in one of the target; pairs of parts count from 1, row by row.
 
         The search is exact where the device's search of the whole texts would be; arguments as of
-        `orthoglot.tasks.search.search`.
+        `orthoglot.search.exact_or_cells.search`.
 
         Raises:
             DataError: a part is absent, damaged, or of another text or model.

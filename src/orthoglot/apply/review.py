@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from orthoglot.errors import DataError
+from orthoglot.search.margins import Mined
 from orthoglot.statistics.intervals import wilson
-from orthoglot.tasks.margins import Mined
 from orthoglot.text.bitext import BLANK, write_lines
 from orthoglot.text.tables import read_table
 

@@ -24,11 +24,11 @@ from orthoglot.apply.scored import (
 from orthoglot.apply.words import Compared, compare, encoder_of, limits
 from orthoglot.corpora.language_identifier import labels, probabilities
 from orthoglot.decomposers.base import Parts, unit
+from orthoglot.drawing.svg import svg
 from orthoglot.encoders.pieces import ReadsPieces
 from orthoglot.errors import DataError
 from orthoglot.languages import canonical
 from orthoglot.progress import Done
-from orthoglot.report.plots import svg
 from orthoglot.text.keys import normalised
 from orthoglot.text.shifts import flags_of_runs, flags_of_vectors
 

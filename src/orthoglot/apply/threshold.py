@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from orthoglot.tasks.margins import MARGINS, Margin, Mined
-from orthoglot.tasks.neighbours import Nearest
+from orthoglot.search.margins import MARGINS, Margin, Mined
+from orthoglot.search.neighbours import Nearest
 
 # Share of wrong pairs that is expected above the suggested threshold; the fewest pairs above it.
 WRONG, FEWEST = 0.05, 10

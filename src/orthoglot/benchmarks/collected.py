@@ -47,6 +47,14 @@ def stream_all(folder: Path) -> Iterator[TestSet]:
     yield from sets
 
 
+def benchmark_texts(folders: Iterable[Path]) -> Iterator[tuple[str, str]]:
+    """Every (language, sentence) of the benchmarks whose vector they need, as often as it occurs."""
+    for folder in folders:
+        for one in stream_all(folder):
+            for language, sentences in one.sides():
+                yield from ((language, sentence) for sentence in sentences)
+
+
 def sentence_keys(folders: Iterable[Path]) -> dict[str, tuple[str, ...]]:
     """The key of every sentence of the benchmarks, on either side, and the names of the benchmarks that have it.
 

@@ -106,7 +106,7 @@ def mine(
     from orthoglot.apply.mine_shards import Shards
     from orthoglot.apply.model import identity_of
     from orthoglot.decomposers.own_mean import adaptable
-    from orthoglot.tasks.margins import Mined
+    from orthoglot.search.margins import Mined
 
     if counts is None:
         ours, theirs = (mining.distinct(lines, str(path)) for lines, path in zip(texts, paths, strict=True))

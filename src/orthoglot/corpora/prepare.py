@@ -5,28 +5,27 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from types import MappingProxyType
+from typing import Annotated
 
 from pydantic import Field
 
-from orthoglot.benchmarks.collected import sentence_keys
 from orthoglot.corpora.cleaning import Cleaner
 from orthoglot.corpora.pair_spool import PairSpool
 from orthoglot.corpora.settings import CleaningSettings
-from orthoglot.corpora.spool import shards
 from orthoglot.errors import DataError
 from orthoglot.formats.sources import AnySource, read_source
 from orthoglot.languages import parse_pair
 from orthoglot.settings import Settings
-from orthoglot.text.bitext import Item, LeftOut, SentencePair, blocks, read_pairs
+from orthoglot.text.bitext import Item, LeftOut, SentencePair, blocks
 from orthoglot.text.shifts import LEFT, REALIGNED, Run, said, without_runs
-from orthoglot.text.splitting import Split, SplitSettings
+from orthoglot.text.splitting import SplitSettings
 
+EMPTY: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 logger = logging.getLogger(__name__)
 
 
@@ -39,7 +38,12 @@ class PrepareSettings(Settings):
     splits: SplitSettings
 
 
-def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> None:
+def prepare(
+    settings: PrepareSettings,
+    output: Path,
+    benchmarks: Sequence[str] = (),
+    banned: Mapping[str, tuple[str, ...]] = EMPTY,
+) -> None:
     """Write shards of pairs, train-00000.tsv.zst and so on, valid and test alike, and counts.json.
 
     A line is source TAB target; lines are in the order of a hash of the source. Memory holds the keys of the
@@ -48,8 +52,10 @@ def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> 
 
     Args:
         settings: see the class.
-        benchmarks: folders of `benchmarks.collect`; a pair with one of their sentences on either side goes.
         output: an existing folder.
+        benchmarks: names of test sets.
+        banned: {key of a sentence (`normalised`): the test sets that have it}; a pair with one of them on either side
+            is dropped.
     Raises:
         DataError: unreadable input, or nothing left to train on.
     """
@@ -57,7 +63,6 @@ def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> 
     dropped: Counter[str] = Counter()
     overlaps: Counter[str] = Counter()
     runs: dict[str, list[Run]] = {}
-    banned = sentence_keys(benchmarks)
     languages = parse_pair(settings.pair)
     with TemporaryDirectory(dir=output, prefix="spool-") as folder:
         cleaner = Cleaner(settings.cleaning, languages, {"benchmark": banned}, dropped, overlaps)
@@ -80,7 +85,7 @@ def prepare(settings: PrepareSettings, benchmarks: list[Path], output: Path) -> 
         raise DataError(f"{settings.pair}: nothing to train on: read {read.total()}, dropped {dict(dropped)}")
     report = {"pair": settings.pair, "in": dict(read), "dropped": dict(dropped), "kept": sizes}
     report["runs"] = {name: [run._asdict() for run in found] for name, found in runs.items()}
-    report["benchmarks"] = {folder.name: overlaps[folder.name] for folder in benchmarks}
+    report["benchmarks"] = {name: overlaps[name] for name in benchmarks}
     (output / "counts.json").write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
     logger.info("%s: read %d, kept %s, dropped %s", settings.pair, read.total(), sizes, dict(dropped))
 
@@ -90,21 +95,3 @@ def _judge(cleaning: CleaningSettings, runs: list[Run]) -> Callable[[Iterator[It
     if not cleaning.drop_shifted:
         return iter
     return partial(without_runs, runs=runs, realign=cleaning.realign)
-
-
-def describe_bitext(folder: Path) -> dict[str, Any]:
-    """What a prepared folder's training text is: its `corpora` by name, and `pairs`, how many were kept."""
-    counts = json.loads((folder / "counts.json").read_text())
-    return {"corpora": sorted(counts["in"]), "pairs": counts["kept"]["train"]}
-
-
-def read_split(folder: Path, split: Split) -> list[SentencePair]:
-    """The pairs of one split of a prepared folder; a held-out split may be empty."""
-    return list(stream_split(folder, split))
-
-
-def stream_split(folder: Path, split: Split) -> Iterator[SentencePair]:
-    """The same pairs, one at a time."""
-    sizes = json.loads((folder / "counts.json").read_text())["kept"]
-    paths = shards(folder, split) if sizes[split] else []
-    return chain.from_iterable(read_pairs([path]) for path in paths)

@@ -18,14 +18,14 @@ from orthoglot.atomic import reserve
 from orthoglot.benchmarks.collected import sentence_keys
 from orthoglot.corpora.cleaning import Banned, Cleaner
 from orthoglot.corpora.near_duplicates import NearDuplicates
-from orthoglot.corpora.prepare import stream_split
 from orthoglot.corpora.settings import CleaningSettings
-from orthoglot.corpora.spool import SHARD, Firsts, Shards, counted, shards
+from orthoglot.corpora.spool import SHARD, Firsts, Shards, counted
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
 from orthoglot.settings import Settings
 from orthoglot.text.bitext import BLOCK, blocks, read_lines
 from orthoglot.text.keys import key_of_line, normalised
+from orthoglot.text.prepared import stream_split
 from orthoglot.text.splitting import Split
 
 HELD_OUT: tuple[Split, ...] = ("valid", "test")
@@ -91,12 +91,6 @@ def prepare_text(
     logger.info("%s: read %d, kept %d, dropped %s", settings.language, read.total(), kept, dict(dropped))
 
 
-def stream_text(folder: Path) -> Iterator[str]:
-    """The sentences of a prepared text folder, shard by shard."""
-    for path in shards(folder, "text"):
-        yield from read_lines(path)
-
-
 def _write_new(
     cleaned: Iterator[tuple[Sequence[str], list[str]]],
     settings: CleaningSettings,
@@ -133,12 +127,6 @@ def _write_new(
             written.write([line[:-1] for line in compress(lines, new[start : start + BLOCK].tolist())])
     written.close()
     return written.count
-
-
-def describe_text(folder: Path) -> dict[str, object]:
-    """What a prepared text folder holds: its `corpora` by name, and `sentences`."""
-    counts = json.loads((folder / "counts.json").read_text())
-    return {"corpora": sorted(counts["in"]), "sentences": sum(counts["shards"])}
 
 
 def _held_out(bitext: Sequence[Path], language: str) -> set[str]:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -16,8 +16,6 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from orthoglot.benchmarks.collected import stream_all
-from orthoglot.corpora.prepare import stream_split
 from orthoglot.embeddings.processes import in_processes
 from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.embeddings.shards import Shard, ShardFiles, make_shards
@@ -38,6 +36,7 @@ from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import not_finite
 from orthoglot.languages import parse_pair
 from orthoglot.progress import Done, Meter, weighed
+from orthoglot.text.prepared import stream_split
 from orthoglot.text.splitting import SPLITS
 
 logger = logging.getLogger(__name__)
@@ -45,8 +44,7 @@ logger = logging.getLogger(__name__)
 
 def embed(
     encoder_folder: Path,
-    bitext: Sequence[Path],
-    benchmarks: Sequence[Path],
+    texts: Iterable[tuple[str, str]],
     settings: EmbeddingSettings,
     *,
     device: str,
@@ -58,17 +56,15 @@ def embed(
 ) -> None:
     """Write an `EmbeddingStore` into the existing folder `output`.
 
-    Holds every sentence of the valid and test splits and of the benchmarks, and of the first `train_pairs`
-    training pairs of each language pair. Memory holds the encoder, one shard of sentences with their vectors, and
+    Memory holds the encoder, one shard of sentences with their vectors, and
     24 bytes per sentence for the index; the first two once for each process. The bytes are the same however often the
     work was interrupted and by however many processes it was shared. Vectors that an earlier store made in the same
     way are copied; then other sentences are in a batch, which changes the new vectors by rounding (`Encoder.encode`).
 
     Args:
         encoder_folder: with encoder.json.
-        bitext: prepared language pairs; the folder's name is the pair.
-        benchmarks: prepared benchmarks.
-        settings: precision, tokens per batch, type of the stored numbers and number of training pairs.
+        texts: every (language, sentence) that needs a vector, as often as it occurs.
+        settings: precision, tokens per batch and type of the stored numbers.
         device: "cpu", "cuda:1": that one; "cuda", "auto": all visible GPUs, a process for each.
         checkpoint: folder for sentences and finished shards, kept until the caller removes it.
         output: the store.
@@ -80,7 +76,7 @@ def embed(
         ConfigError: the encoder does not cover a language.
         DataError: it gives vectors of a wrong size, not finite, or that the stored type does not hold.
     """
-    shards = make_shards(_texts(bitext, benchmarks, settings.train_pairs), checkpoint / "text")
+    shards = make_shards(texts, checkpoint / "text")
     devices = [str(one) for one in every_device(device)]
     if devices == ["cpu"]:
         devices *= processes
@@ -148,18 +144,19 @@ def embed(
     (output / META).write_text(text + "\n", encoding="utf-8")
 
 
-def _texts(bitext: Sequence[Path], benchmarks: Sequence[Path], train_pairs: int) -> Iterator[tuple[str, str]]:
-    """Every (language, sentence) that needs a vector, as often as it occurs."""
+def bitext_texts(bitext: Sequence[Path], train_pairs: int) -> Iterator[tuple[str, str]]:
+    """Every (language, sentence) of the held-out parts, and of the first training pairs of each language pair.
+
+    Args:
+        bitext: prepared language pairs; the folder's name is the pair.
+        train_pairs: how many training pairs of each.
+    """
     for folder in bitext:
         source, target = parse_pair(folder.name)
         for split in SPLITS:
             for pair in islice(stream_split(folder, split), train_pairs if split == "train" else None):
                 yield source, pair.source
                 yield target, pair.target
-    for folder in benchmarks:
-        for one in stream_all(folder):
-            for language, sentences in one.sides():
-                yield from ((language, sentence) for sentence in sentences)
 
 
 def index(shards: Sequence[Shard]) -> tuple[np.ndarray, np.ndarray]:

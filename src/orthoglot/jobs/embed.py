@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from orthoglot.embeddings.embed import embed
+from itertools import chain
+
+from orthoglot.benchmarks.collected import benchmark_texts
+from orthoglot.embeddings.embed import bitext_texts, embed
 from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.jobs.job import Job
 
@@ -13,8 +16,10 @@ def run(job: Job) -> None:
     job.run(
         lambda output: embed(
             job.folder("encoder"),
-            job.folders("bitext"),
-            job.folders("benchmarks"),
+            chain(
+                bitext_texts(job.folders("bitext"), settings.train_pairs),
+                benchmark_texts(job.folders("benchmarks")),
+            ),
             settings,
             device=job.device,
             checkpoint=job.checkpoint,

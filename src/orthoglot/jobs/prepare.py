@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orthoglot.benchmarks.collected import sentence_keys
 from orthoglot.corpora.prepare import PrepareSettings, prepare
 from orthoglot.jobs.job import Job
 
@@ -9,4 +10,6 @@ from orthoglot.jobs.job import Job
 def run(job: Job) -> None:
     """Do the job."""
     settings = PrepareSettings.model_validate(job.settings)
-    job.run(lambda output: prepare(settings, job.folders("benchmarks"), output))
+    benchmarks = job.folders("benchmarks")
+    names = [folder.name for folder in benchmarks]
+    job.run(lambda output: prepare(settings, output, names, sentence_keys(benchmarks)))

@@ -15,6 +15,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from orthoglot.atomic import replacing
+from orthoglot.drawing.page import render
 from orthoglot.errors import DataError
 from orthoglot.papers.claims import FAILS, HOLDS, Case, Outcome, evaluate_claims
 from orthoglot.papers.gaps import gap_figure, gap_table, gaps
@@ -24,7 +25,7 @@ from orthoglot.papers.runs import SENTENCE, Run
 from orthoglot.receipts import holds
 from orthoglot.report import tables
 from orthoglot.report.corpus_tables import language_table, seen
-from orthoglot.report.page import LANGUAGES, TEXT_MAPS_FILE, render
+from orthoglot.report.page import LANGUAGES, TEXT_MAPS_FILE
 from orthoglot.report.panels import NOTE, ROWS, panels
 from orthoglot.report.queries import GEOMETRY, SHAPES, better
 from orthoglot.report.tables import ARROWS, EMPTY, Table, markdown
@@ -36,7 +37,7 @@ from orthoglot.tasks.examples import EXAMPLES, Shown, read_examples
 from orthoglot.tasks.projections import TextMap, read_text_maps
 from orthoglot.tasks.registry import NWAY
 
-TEMPLATE = "table.html.j2"
+TEMPLATE = Path(__file__).with_name("table.html.j2")
 Show = Callable[[Cell], tables.Cell]
 NOT_STATED: Mapping[str, Any] = {"languages": [], "known": {}}
 logger = logging.getLogger(__name__)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from orthoglot.corpora.prepare import stream_split
 from orthoglot.languages import parse_pair
 from orthoglot.text.bitext import SentencePair, blocks
 from orthoglot.text.hashes import hashes
+from orthoglot.text.prepared import stream_split
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # digest of the source sentence, hash, number of the place
 

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from orthoglot import atomic
-from orthoglot.corpora.prepare import stream_split
 from orthoglot.encoders.base import Encoder, check_language, placed
 from orthoglot.encoders.folder import card
 from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
@@ -26,6 +25,7 @@ from orthoglot.pretraining.model import PretrainingModel
 from orthoglot.pretraining.tokenised import SPLITS
 from orthoglot.pretraining.trainer import Training, prepared, train_on_pairs
 from orthoglot.text.bitext import blocks
+from orthoglot.text.prepared import stream_split
 from orthoglot.text.splitting import Split
 from orthoglot.training.distributed import in_turn
 

@@ -13,14 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from orthoglot import atomic
-from orthoglot.corpora.prepare import stream_split
-from orthoglot.corpora.text import stream_text
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
 from orthoglot.pretraining.apart import Apart
 from orthoglot.pretraining.distinct import DistinctText, distinct
 from orthoglot.text.bitext import blocks
+from orthoglot.text.prepared import stream_split, stream_text
 from orthoglot.text.splitting import Split
 
 SIDES = ("source", "target")

@@ -17,8 +17,6 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
-from orthoglot.corpora.prepare import describe_bitext
-from orthoglot.corpora.text import describe_text
 from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.encoders.memory import within_memory
@@ -29,6 +27,7 @@ from orthoglot.pretraining.sampling import RowSampler
 from orthoglot.pretraining.tokenised import SPLITS, Corpus, languages_of, read_bitext
 from orthoglot.pretraining.validation import validate
 from orthoglot.streams import derive
+from orthoglot.text.prepared import describe_bitext, describe_text
 from orthoglot.text.splitting import Split
 from orthoglot.training.curves import Curves
 from orthoglot.training.distributed import joined, processes, rank, shared

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import logging
 import platform
@@ -12,13 +10,14 @@ from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from orthoglot import __version__
+from orthoglot.drawing.page import render
+from orthoglot.drawing.svg import Spec, file, svg
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
 from orthoglot.pretraining import emma_x_diagnostics as diagnostics
@@ -27,7 +26,7 @@ from orthoglot.report.headline import Row, headline, sentences
 from orthoglot.report.heat import HeatMap, family_maps, heat_maps
 from orthoglot.report.maps import Panel
 from orthoglot.report.panels import NOTE, panels
-from orthoglot.report.plots import History, Spec
+from orthoglot.report.plots import History
 from orthoglot.report.tables import Section, Table
 from orthoglot.statistics.comparisons import compare_methods
 from orthoglot.statistics.records import P_AT_1, Record, read_records, write_records
@@ -40,7 +39,7 @@ from orthoglot.tasks.settings import EvaluationSettings
 from orthoglot.training.endings import Ending, warnings
 from orthoglot.training.progress import best_epoch
 
-TEMPLATE, LANGUAGES = "page.html.j2", "languages.json"
+TEMPLATE, LANGUAGES = Path(__file__).with_name("report.html.j2"), "languages.json"
 # The maps of each text by each encoder's undivided vectors, by "text/encoder".
 TEXT_MAPS_FILE = "text-maps.npz"
 LIBRARIES = ("torch", "transformers", "numpy", "scikit-learn", "scipy")
@@ -165,7 +164,7 @@ def report(
         ("answer", plots.row(pictures) if pictures else None, "no retrieval by two views in this run"),
         ("training", losses, "no training in this run"),
     ):
-        (output / "figures" / f"{figure}.svg").write_text(plots.file(drawn, missing), encoding="utf-8")
+        (output / "figures" / f"{figure}.svg").write_text(file(drawn, missing), encoding="utf-8")
     examples = _examples(folders, queries.undivided(table))
     write_examples(output / EXAMPLES, [one for some in examples.values() for one in some])
     early = _early_ends(trainings)
@@ -216,7 +215,7 @@ def report(
         facts=facts(table, licences, methods),
         hosts=tables.host_table(table, methods),
         tasks=_tasks(sections, answer, table, corners, methods, text_maps, by_encoder, examples, invented),
-        curves=plots.svg(losses) if losses else None,
+        curves=svg(losses) if losses else None,
         training_notes=early,
         diagnostics=diagnostics,
         votes=plots.votes(voting) if voting else None,
@@ -269,21 +268,6 @@ def read_history(path: Path) -> History:
         seed = int(names[-1].removeprefix("seed"))
         return History(names[-3], names[-2], seed, rows, details.get("stopped") == "cap")
     return History(names[-1], "pretraining", None, rows)
-
-
-def render(template: str, script: str = "tables.js", **values: Any) -> str:
-    """The page with a script of this folder; what is not `Markup` is escaped, a name without a value is an error."""
-    environment = Environment(
-        loader=FileSystemLoader([Path(__file__).parent, Path(__file__).parents[1] / "papers"]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    code = Path(__file__).with_name(script).read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-    values = {"marks": {}, **values}
-    return environment.get_template(template).render(**values, script=Markup(code), script_digest=digest)
 
 
 def facts(
@@ -375,7 +359,7 @@ def _figure(drawn: Sequence[tuple[str, Spec]], ways: str) -> Figure:
     hosted = any(point["host_meaning"] is not None for point in points)
     dashed = any(point["sentence"] is not None for point in points)
     caption = " ".join([CORNER, *[HOSTED] * hosted, *[DASHED] * dashed, ways])
-    return Figure([(heading, plots.svg(spec)) for heading, spec in drawn], caption)
+    return Figure([(heading, svg(spec)) for heading, spec in drawn], caption)
 
 
 def _tasks(

@@ -14,21 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import vl_convert
 from markupsafe import Markup
 from scipy.optimize import isotonic_regression
 
-from orthoglot.errors import printable
+from orthoglot.drawing.svg import COLOURS, Spec, svg
 from orthoglot.pretraining.emma_x_diagnostics import signs
 from orthoglot.report.queries import GEOMETRY, SHAPES, label, overall, undivided
 from orthoglot.statistics.records import GROUPS
 from orthoglot.statistics.table import rows, spread, where
 
-# Distinct on white and on black.
-COLOURS = (
-    *("#4c8bd0", "#e8790c", "#3f9c4f", "#e0484b", "#a872c0", "#2aa1a1", "#c79a00", "#a07b62"),
-    *("#ec7f9c", "#7f7f7f", "#00a4e4", "#d6407f", "#7fae2e", "#8757d6", "#5b86a3", "#c05a06"),
-)
 MARKERS = ("circle", "triangle-up", "square", "diamond", "cross", "triangle-down", "stroke", "triangle-left")
 SIGNS = dict(zip(MARKERS, "●▲■◆✚▼▬◀", strict=True))
 # Of a label in a figure, and the least height of the figure, in pixels.
@@ -36,24 +30,6 @@ LINE, HEIGHT = 15, 240
 # How far the axes reach beyond what is drawn, as a share of their length.
 MARGIN = 0.06
 CHARTS = Path(__file__).with_name("charts")
-_TEXT = {"labelColor": "currentColor", "titleColor": "currentColor", "titleFontWeight": "normal"}
-CONFIG: dict[str, Any] = {
-    "background": None,
-    "aria": False,
-    "lineBreak": "\n",
-    "font": "sans-serif",
-    "view": {"stroke": None},
-    "axis": {
-        **_TEXT,
-        "gridColor": "#888888",
-        "gridOpacity": 0.2,
-        "domainColor": "#888888",
-        "tickColor": "#888888",
-    },
-    "header": {**_TEXT, "labelAnchor": "start", "labelFontSize": 11, "labelAlign": "left"},
-    "legend": {**_TEXT, "orient": "bottom", "labelLimit": 400, "columns": 6, "symbolOpacity": 1},
-}
-Spec = dict[str, Any]
 # Of the methods; labels replace it in the first, panels' titles in the second.
 LEGENDS: dict[str, Any] = {"corner": None, "curves": None, "geometry": {"columns": 3}}
 
@@ -194,18 +170,6 @@ def row(drawn: Sequence[tuple[str, Spec]]) -> Spec:
     }
 
 
-def file(spec: Spec | None, missing: str) -> str:
-    """A figure as an SVG file, black on white; without one, a line that says what is missing."""
-    if spec is None:
-        spec = {
-            "width": 500,
-            "height": 40,
-            "data": {"values": [{}]},
-            "mark": {"type": "text", "text": missing},
-        }
-    return vl_convert.vegalite_to_svg({**_printable(spec), "config": {**CONFIG, "background": "white"}})
-
-
 def votes(trainings: Sequence[History]) -> Markup:
     """Six panels per Emma-X training; a dashed line where Phase 2 begins, red where a sign alarms."""
     values = []
@@ -266,17 +230,3 @@ def _chart(name: str, table: pd.DataFrame, methods: Mapping[str, str | None] | N
             if layer["mark"]["type"] == "point":
                 layer["encoding"]["shape"] = {**by_method, "scale": shapes, "legend": LEGENDS[name]}
     return {**spec, "data": {"values": json.loads(table.to_json(orient="records"))}}
-
-
-def svg(spec: Spec) -> Markup:
-    """The drawing as SVG of a page, in which Vega escapes every text of the data."""
-    return Markup(vl_convert.vegalite_to_svg({**_printable(spec), "config": CONFIG}))
-
-
-def _printable(value: Any) -> Any:
-    """A part of a figure with control characters as escapes: SVG cannot hold all of them, and Vega stops at others."""
-    if isinstance(value, str):
-        return "\n".join(map(printable, value.split("\n")))
-    if isinstance(value, Mapping):
-        return {key: _printable(part) for key, part in value.items()}
-    return [*map(_printable, value)] if isinstance(value, list | tuple) else value

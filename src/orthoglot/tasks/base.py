@@ -5,7 +5,6 @@ Letters: N rows of a corpus, D embedding size, K languages.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +16,7 @@ from orthoglot.benchmarks.base import PairSet
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import VIEWS, View
 from orthoglot.statistics.resampling import Scores
-from orthoglot.tasks.heldout import UnseenPairs
-from orthoglot.text.keys import normalised
+from orthoglot.text.held_out import UnseenPairs
 
 if TYPE_CHECKING:
     from orthoglot.decomposers.base import Decomposer
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
     from orthoglot.tasks.projections import TextMap
     from orthoglot.tasks.settings import EvaluationSettings
 
-# Cosines that differ by less are equal: of float32 vectors, the difference is rounding.
-EQUAL = 1e-6
 # Similarities held at once: 64 MiB of float64.
 BLOCK_ENTRIES = 1 << 23
 
@@ -243,14 +239,3 @@ def other(languages: Iterable[str], language: str) -> str | None:
     """The other of two languages; None of more."""
     others = set(languages) - {language}
     return others.pop() if len(others) == 1 else None
-
-
-def keys_of(sentences: Iterable[str]) -> np.ndarray:
-    """(N,) uint64 hashes of what `normalised` keeps of each sentence: equal meanings, wherever they occur."""
-    digests = [hashlib.blake2b(normalised(text).encode(), digest_size=8).digest() for text in sentences]
-    return np.frombuffer(b"".join(digests), dtype="<u8")
-
-
-def usable(vectors: np.ndarray) -> np.ndarray:
-    """(N,) bool: rows that have a direction, i.e. are finite and not zero."""
-    return np.isfinite(vectors).all(axis=1) & (vectors != 0).any(axis=1)

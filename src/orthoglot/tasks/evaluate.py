@@ -22,10 +22,11 @@ from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.summary import Blocks, Key, Scored, summarise, write_scores
 from orthoglot.tasks.base import AnyTask, Examples, Task, TaskData, Vectors, WholeTask, by_view, other, view
 from orthoglot.tasks.examples import EXAMPLES, Shown, write_examples
-from orthoglot.tasks.heldout import UnseenPairs, distinct, read_held_out
+from orthoglot.tasks.heldout import pair_set
 from orthoglot.tasks.projections import Map, TextMap, project, project_pair, write_map, write_text_maps
 from orthoglot.tasks.registry import is_compared, load, measures
 from orthoglot.tasks.settings import EvaluationSettings
+from orthoglot.text.held_out import UnseenPairs, read_held_out
 
 RECORDS = "records.jsonl"
 SCORES = "scores.npz"
@@ -238,7 +239,7 @@ def make_maps(
     groups: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
     alone: dict[tuple[int, str], dict[tuple[str, str], np.ndarray]] = {}
     for name, unseen in held_out.items():
-        kept, _ = distinct(name, unseen, settings.map_sentences)
+        kept, _ = pair_set(name, unseen, settings.map_sentences)
         own = alone.setdefault((len(kept.source_sentences), name), {})
         for language, sentences in kept.sides():
             vectors = store.take(store.rows(sentences, language))

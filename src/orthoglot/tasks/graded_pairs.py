@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orthoglot.decomposers.base import unit
-from orthoglot.tasks.base import EQUAL, PairTask, Result, keys_of, usable
+from orthoglot.search.pair_cosines import cosines, merged
+from orthoglot.tasks.base import PairTask, Result
+from orthoglot.text.keys import keys_of
 
 
 @dataclass(frozen=True)
@@ -38,28 +39,3 @@ class Grading(PairTask):
     def facts(self, subset: str) -> dict[str, object]:
         """Prediction, size, chance."""
         return {"prediction": "cosine", "pair": subset, "graded": len(self.pairs.gold), "chance": 0}
-
-
-def cosines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """(N,) float64 cosines of the rows of x and y, (N, D) each; NaN where either is zero or not finite."""
-    kept = usable(x) & usable(y)
-    found = np.full(len(x), np.nan)
-    ours, theirs = (unit(side[kept].astype(np.float64)) for side in (x, y))
-    found[kept] = np.einsum("nd,nd->n", ours, theirs)
-    return found
-
-
-def merged(values: np.ndarray, within: float = EQUAL) -> np.ndarray:
-    """Values (N,) of which those that differ by rounding are one; NaN stays.
-
-    In increasing order, a value joins the lowest value of its group if it is at most `within` above that.
-    """
-    found = values.copy()
-    order = np.argsort(values)[: np.isfinite(values).sum()]
-    ordered = values[order]
-    start = 0
-    while start < len(ordered):
-        end = int(np.searchsorted(ordered, ordered[start] + within, side="right"))
-        found[order[start:end]] = ordered[start]
-        start = end
-    return found

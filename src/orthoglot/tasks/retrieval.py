@@ -8,11 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
-from orthoglot.statistics.records import LEFT_OUT, P_AT_1
-from orthoglot.tasks.base import PairTask, Result, keys_of, usable
-from orthoglot.tasks.neighbours import nearest
+from orthoglot.search.hits import facts, hits
+from orthoglot.statistics.records import P_AT_1
+from orthoglot.tasks.base import PairTask, Result
+from orthoglot.text.keys import keys_of
 
 
 @dataclass(frozen=True)
@@ -74,46 +74,4 @@ class Retrieval(PairTask):
         """Candidates, tie rule, chance."""
         back = subset == f"{self.pairs.target}->{self.pairs.source}"
         n = len(self.pairs.source_sentences) + len(self.further[not back])
-        return {
-            "similarity": "cosine",
-            "direction": subset,
-            "candidates": n,
-            "ties": "lowest-index",
-            **self.dropped,
-            "chance": round(100 / n, 6),
-        }
-
-
-def hits(
-    source: np.ndarray, target: np.ndarray, device: str = "cpu", n: int | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Which rows find their own translation.
-
-    hit_i = [argmax_j cos(x_i, y_j) = i], ties to the lowest j, for x = source and for x = target.
-
-    Args:
-        source: (N + A, D).
-        target: (N + B, D), row i < N translates row i of `source`; the rows behind are candidates and query nothing.
-        device: of the search.
-        n: N; None if every row is of a pair.
-    Returns:
-        Two (N,) int8: 1 hit, 0 miss, -1 left out, as a side of the pair is zero or not finite (such a pair
-        is no candidate either).
-    Source: docs/papers.md#protocol-retrieval, docs/papers.md#worked-evaluation-1.
-    """
-    n = len(source) if n is None else n
-    kept = usable(source[:n]) & usable(target[:n])
-    forward = np.full(n, LEFT_OUT, dtype=np.int8)
-    backward = forward.copy()
-    if kept.any():
-        x, y = (unit(side[:n][kept]) for side in (source, target))
-        more = [unit(side[n:][usable(side[n:])]) for side in (source, target)]
-        own = np.arange(len(x))
-        if len(more[0]) == len(more[1]) == 0:
-            found = nearest(x, y, device=device)
-            there, back = found.forward, found.backward
-        else:
-            there = nearest(x, np.concatenate([y, more[1]]), device=device).forward
-            back = nearest(y, np.concatenate([x, more[0]]), device=device).forward
-        forward[kept], backward[kept] = there[:, 0] == own, back[:, 0] == own
-    return forward, backward
+        return facts(subset, n, self.dropped)

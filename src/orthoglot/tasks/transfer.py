@@ -16,8 +16,10 @@ from orthoglot.benchmarks.kinds import classification
 from orthoglot.benchmarks.kinds.classification import Item, LabelledSet
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
+from orthoglot.finite import usable
 from orthoglot.statistics.records import ACCURACY, ALL, MAE, MRP
-from orthoglot.tasks.base import Result, Task, TaskData, keys_of, usable
+from orthoglot.tasks.base import Result, Task, TaskData
+from orthoglot.text.keys import keys_of
 
 Labelled = tuple[np.ndarray, np.ndarray]  # vectors (N, D), labels (N,)
 # (N, D) vectors -> (R, N) labels of R trained classifiers.

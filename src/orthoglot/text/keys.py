@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import regex
@@ -37,6 +38,12 @@ def normalised(text: str) -> str:
         if _IS_LEFT_OUT[character]:
             key = key.replace(character, "")
     return key
+
+
+def keys_of(sentences: Iterable[str]) -> np.ndarray:
+    """(N,) uint64 hashes of what `normalised` keeps of each sentence: equal meanings, wherever they occur."""
+    digests = [hashlib.blake2b(normalised(text).encode(), digest_size=8).digest() for text in sentences]
+    return np.frombuffer(b"".join(digests), dtype="<u8")
 
 
 def key_of_line(line: bytes) -> str:

@@ -15,7 +15,6 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Adam
 
-from orthoglot.corpora.prepare import read_split
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.architectures.plda import Prior
 from orthoglot.decomposers.base import ClosedForm, Decomposer
@@ -29,6 +28,7 @@ from orthoglot.languages import parse_pair
 from orthoglot.objectives import check_method
 from orthoglot.objectives.base import Objective, Pairs
 from orthoglot.streams import Draws, stream
+from orthoglot.text.prepared import read_split
 from orthoglot.training.batching import Batch, PairRows, make_batches
 from orthoglot.training.compiled import PAYS_FROM, compiled
 from orthoglot.training.endings import Ending, summary, warnings

@@ -30,9 +30,10 @@ from orthoglot.benchmarks.kinds import nway
 from orthoglot.benchmarks.kinds.nway import NwaySet
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
+from orthoglot.finite import usable
 from orthoglot.statistics.records import ALL, HEAD, LONG_TAIL, View
 from orthoglot.streams import derive
-from orthoglot.tasks.base import Finding, TaskData, Vectors, usable
+from orthoglot.tasks.base import Finding, TaskData, Vectors
 from orthoglot.tasks.registry import Direction
 
 if TYPE_CHECKING:

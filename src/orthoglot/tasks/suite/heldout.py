@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orthoglot.tasks.base import TaskData
-from orthoglot.tasks.heldout import distinct
+from orthoglot.tasks.heldout import pair_set
 from orthoglot.tasks.registry import RETRIEVAL
 from orthoglot.tasks.retrieval import Retrieval
 
@@ -18,7 +18,7 @@ def make(name: str, data: TaskData) -> list[Retrieval]:
     """A task for each language pair."""
     tasks = []
     for pair, unseen in data.held_out.items():
-        pairs, repeated = distinct(pair, unseen, data.settings.heldout_pairs)
+        pairs, repeated = pair_set(pair, unseen, data.settings.heldout_pairs)
         dropped = {"duplicates_dropped": repeated, "seen_dropped": unseen.seen_dropped}
         tasks.append(Retrieval(name, pairs, dropped=dropped, device=data.device))
     return tasks

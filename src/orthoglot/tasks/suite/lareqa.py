@@ -10,10 +10,13 @@ import numpy as np
 from orthoglot.benchmarks.kinds import pool
 from orthoglot.benchmarks.kinds.pool import PoolSet
 from orthoglot.decomposers.base import unit
+from orthoglot.finite import usable
+from orthoglot.search.neighbours import EQUAL
 from orthoglot.statistics.records import MAP
 from orthoglot.statistics.weighted import Metric, column
-from orthoglot.tasks.base import BLOCK_ENTRIES, EQUAL, Result, Task, TaskData, keys_of, usable
+from orthoglot.tasks.base import BLOCK_ENTRIES, Result, Task, TaskData
 from orthoglot.tasks.registry import RETRIEVAL
+from orthoglot.text.keys import keys_of
 
 TITLE = "Answers in a pool of all languages"
 QUESTION = (

@@ -28,14 +28,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from orthoglot.search.pair_cosines import cosines
 from orthoglot.statistics.records import View
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.weighted import Metric, explained, mean, ratio, spread
 from orthoglot.streams import derive
-from orthoglot.tasks.base import Finding, PairTask, TaskData, Vectors, keys_of
-from orthoglot.tasks.graded_pairs import cosines
-from orthoglot.tasks.heldout import distinct
+from orthoglot.tasks.base import Finding, PairTask, TaskData, Vectors
+from orthoglot.tasks.heldout import pair_set
 from orthoglot.tasks.registry import Direction
+from orthoglot.text.keys import keys_of
 
 TITLE = "Leakage"
 QUESTION = "What do the two parts share that each should have to itself?"
@@ -83,7 +84,7 @@ class Leakage(PairTask):
 
 def make(name: str, data: TaskData) -> list[Leakage]:
     """Held-out pairs of every language pair."""
-    found = [distinct(pair, unseen, data.settings.heldout_pairs)[0] for pair, unseen in data.held_out.items()]
+    found = [pair_set(pair, unseen, data.settings.heldout_pairs)[0] for pair, unseen in data.held_out.items()]
     return [Leakage(name, pairs, data.settings.seed) for pairs in found if pairs.source_sentences]
 
 

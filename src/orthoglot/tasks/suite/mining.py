@@ -13,14 +13,16 @@ from orthoglot.benchmarks.kinds import mining
 from orthoglot.benchmarks.kinds.mining import MiningSet
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
+from orthoglot.finite import usable
+from orthoglot.search.exact_or_cells import search
+from orthoglot.search.margins import Mined, best_threshold, mine
 from orthoglot.statistics.records import F1
 from orthoglot.statistics.weighted import Metric, share_of
 from orthoglot.streams import derive
-from orthoglot.tasks.base import Examples, Result, Task, TaskData, keys_of, usable
-from orthoglot.tasks.heldout import distinct
-from orthoglot.tasks.margins import Mined, best_threshold, mine
+from orthoglot.tasks.base import Examples, Result, Task, TaskData
+from orthoglot.tasks.heldout import pair_set
 from orthoglot.tasks.registry import RETRIEVAL
-from orthoglot.tasks.search import search
+from orthoglot.text.keys import keys_of
 
 TITLE = "Mining of translations"
 QUESTION = (
@@ -194,7 +196,7 @@ def make(name: str, data: TaskData) -> list[Task]:
         for texts in mining.read(folder)
     ]
     for pair, unseen in data.held_out.items():
-        texts = diluted(distinct(pair, unseen, len(unseen.pairs))[0], SHARE)
+        texts = diluted(pair_set(pair, unseen, len(unseen.pairs))[0], SHARE)
         try:
             tasks.append(Mining(name, texts, data.settings.seed, data.device))
         except DataError as error:

@@ -22,11 +22,13 @@ import numpy as np
 from orthoglot.benchmarks.kinds import nway
 from orthoglot.benchmarks.kinds.nway import NwaySet
 from orthoglot.decomposers.base import unit
+from orthoglot.finite import usable
+from orthoglot.search.neighbours import EQUAL, nearest
 from orthoglot.statistics.records import SAME_LANGUAGE
 from orthoglot.statistics.weighted import Metric, column, skewness
-from orthoglot.tasks.base import BLOCK_ENTRIES, EQUAL, Result, Task, TaskData, keys_of, usable
-from orthoglot.tasks.neighbours import nearest
+from orthoglot.tasks.base import BLOCK_ENTRIES, Result, Task, TaskData
 from orthoglot.tasks.registry import PROBE
+from orthoglot.text.keys import keys_of
 
 TITLE = "Neighbours in a pool of all languages"
 QUESTION = (

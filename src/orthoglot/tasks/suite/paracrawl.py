@@ -10,13 +10,15 @@ import numpy as np
 from orthoglot.benchmarks.base import PairSet
 from orthoglot.benchmarks.kinds import local, opus
 from orthoglot.decomposers.base import unit
+from orthoglot.finite import usable
+from orthoglot.search.exact_or_cells import search
+from orthoglot.search.margins import mine
 from orthoglot.statistics.records import LEFT_OUT, P_AT_1
 from orthoglot.streams import derive
-from orthoglot.tasks.base import PairTask, Result, Task, TaskData, keys_of, usable
-from orthoglot.tasks.heldout import distinct
-from orthoglot.tasks.margins import mine
+from orthoglot.tasks.base import PairTask, Result, Task, TaskData
+from orthoglot.tasks.heldout import pair_set
 from orthoglot.tasks.registry import RETRIEVAL
-from orthoglot.tasks.search import search
+from orthoglot.text.keys import keys_of
 
 TITLE = "Retrieval by margin among many"
 QUESTION = "How many of some sentences have their translation as best candidate among very many?"
@@ -90,7 +92,7 @@ def make(name: str, data: TaskData) -> list[Task]:
     """Held-out pairs, and benchmarks of sentence pairs, those drawn from OPUS among them; 2,000 are drawn to query."""
     sets: list[tuple[PairSet, dict[str, int]]] = []
     for pair, unseen in data.held_out.items():
-        pairs, repeated = distinct(pair, unseen, len(unseen.pairs))
+        pairs, repeated = pair_set(pair, unseen, len(unseen.pairs))
         sets.append((pairs, {"duplicates_dropped": repeated, "seen_dropped": unseen.seen_dropped}))
     sets += [
         (pairs, {}) for folder in data.benchmarks for kind in (local, opus) for pairs in kind.read(folder)

@@ -25,12 +25,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from orthoglot.benchmarks.kinds import qe
+from orthoglot.search.neighbours import EQUAL
+from orthoglot.search.pair_cosines import cosines
 from orthoglot.statistics.records import ALL
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.weighted import Metric, between, column, correlation, partial_correlation
 from orthoglot.tasks import registry
-from orthoglot.tasks.base import EQUAL, Result, Task, TaskData
-from orthoglot.tasks.graded_pairs import Grading, cosines
+from orthoglot.tasks.base import Result, Task, TaskData
+from orthoglot.tasks.graded_pairs import Grading
 
 if TYPE_CHECKING:
     from orthoglot.statistics.summary import Key, Scored

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from orthoglot.search.pair_cosines import cosines
 from orthoglot.statistics.weighted import Metric, mean
-from orthoglot.tasks.base import PairTask, Result, TaskData, keys_of
-from orthoglot.tasks.graded_pairs import cosines
-from orthoglot.tasks.heldout import distinct
+from orthoglot.tasks.base import PairTask, Result, TaskData
+from orthoglot.tasks.heldout import pair_set
 from orthoglot.tasks.registry import Direction
+from orthoglot.text.keys import keys_of
 
 TITLE = "Mean cosine of translations"
 QUESTION = "How similar is a sentence to its translation?"
@@ -47,5 +48,5 @@ def make(name: str, data: TaskData) -> list[TranslationCosine]:
     """A task for each language pair."""
     most = data.settings.heldout_pairs
     return [
-        TranslationCosine(name, distinct(pair, unseen, most)[0]) for pair, unseen in data.held_out.items()
+        TranslationCosine(name, pair_set(pair, unseen, most)[0]) for pair, unseen in data.held_out.items()
     ]

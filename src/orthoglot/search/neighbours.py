@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from orthoglot.tasks.base import EQUAL
-
 if TYPE_CHECKING:
     from torch import Tensor
 
+# Cosines that differ by less are equal: of float32 vectors, the difference is rounding.
+EQUAL = 1e-6
 # Rows and columns of a tile: 128 MiB of float32. On a GPU 2 GiB, so that copying a tile's columns takes less time than
 # their products.
 TILE, GPU_TILE = (4096, 8192), (32768, 16384)

@@ -11,8 +11,8 @@ import torch
 from sklearn.neighbors import NearestNeighbors
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from orthoglot.tasks import neighbours
-from orthoglot.tasks.neighbours import GRID, candidates, cosines, nearest
+from orthoglot.search import neighbours
+from orthoglot.search.neighbours import GRID, candidates, cosines, nearest
 
 TILES = ((16, 16), (32, 48), (4096, 8192))
 

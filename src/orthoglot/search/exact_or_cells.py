@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orthoglot.tasks.base import EQUAL
-from orthoglot.tasks.cells import check_faiss, nearest_in_cells
-from orthoglot.tasks.neighbours import Nearest, nearest
+from orthoglot.search.cells import check_faiss, nearest_in_cells
+from orthoglot.search.neighbours import EQUAL, Nearest, nearest
 
 # Beyond so many similarities: 300,000 by 300,000 sentences, half an hour of two cores with 768 dimensions.
 EXACT_UP_TO = 10**11

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, precision_recall_curve
 
-from orthoglot.tasks.margins import Margin, Strategy, best_threshold, curve, mine
-from orthoglot.tasks.neighbours import nearest
+from orthoglot.search.margins import Margin, Strategy, best_threshold, curve, mine
+from orthoglot.search.neighbours import nearest
 
 
 def of_length_one(rows: np.ndarray) -> np.ndarray:

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from orthoglot.tasks import neighbours, tiles
-from orthoglot.tasks.neighbours import Nearest, cosines, nearest
-from orthoglot.tasks.tiles import merged, search_tile
+from orthoglot.search import neighbours, tiles
+from orthoglot.search.neighbours import Nearest, cosines, nearest
+from orthoglot.search.tiles import merged, search_tile
 
 
 def of_length_one(rows: np.ndarray) -> np.ndarray:

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from orthoglot.tasks.base import EQUAL
-from orthoglot.tasks.neighbours import (
+from orthoglot.search.exact_or_cells import search
+from orthoglot.search.neighbours import (
+    EQUAL,
     EXACT_ENTRIES,
     GPU_TILE,
     GRID,
@@ -23,7 +24,6 @@ from orthoglot.tasks.neighbours import (
     greedy,
     similarities,
 )
-from orthoglot.tasks.search import search
 
 # What a tile gives: a row of one part, a row of the other one, their cosine; ordered by both rows.
 ENTRY = np.dtype([("row", "<i4"), ("other", "<i4"), ("cosine", "<f8")])

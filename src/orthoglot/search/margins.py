@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from orthoglot.tasks.neighbours import Nearest, cosines
+from orthoglot.search.neighbours import Nearest, cosines
 
 Margin = Literal["ratio", "distance", "absolute"]
 Strategy = Literal["forward", "backward", "max", "intersection"]

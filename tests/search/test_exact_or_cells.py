@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from orthoglot.apply.mine import Side, side_vectors
 from orthoglot.errors import ConfigError
-from orthoglot.tasks import cells
-from orthoglot.tasks.neighbours import nearest
-from orthoglot.tasks.search import limit, search
+from orthoglot.search import cells
+from orthoglot.search.exact_or_cells import limit, search
+from orthoglot.search.neighbours import nearest
 
 
 def sides() -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError
-from orthoglot.tasks.neighbours import SPARE, settle
+from orthoglot.search.neighbours import SPARE, settle
 
 # Of the cells, one in so many is looked up, but at least `LEAST`.
 SHARE, LEAST = 32, 8

@@ -1,0 +1,65 @@
+"""Retrieval of translations: which sentences have their own translation as nearest neighbour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from orthoglot.decomposers.base import unit
+from orthoglot.finite import usable
+from orthoglot.search.neighbours import nearest
+from orthoglot.statistics.records import LEFT_OUT
+
+
+def hits(
+    source: np.ndarray, target: np.ndarray, device: str = "cpu", n: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which rows find their own translation.
+
+    hit_i = [argmax_j cos(x_i, y_j) = i], ties to the lowest j, for x = source and for x = target.
+
+    Args:
+        source: (N + A, D).
+        target: (N + B, D), row i < N translates row i of `source`; the rows behind are candidates and query nothing.
+        device: of the search.
+        n: N; None if every row is of a pair.
+    Returns:
+        Two (N,) int8: 1 hit, 0 miss, -1 left out, as a side of the pair is zero or not finite (such a pair
+        is no candidate either).
+    Source: docs/papers.md#protocol-retrieval, docs/papers.md#worked-evaluation-1.
+    """
+    n = len(source) if n is None else n
+    kept = usable(source[:n]) & usable(target[:n])
+    forward = np.full(n, LEFT_OUT, dtype=np.int8)
+    backward = forward.copy()
+    if kept.any():
+        x, y = (unit(side[:n][kept]) for side in (source, target))
+        more = [unit(side[n:][usable(side[n:])]) for side in (source, target)]
+        own = np.arange(len(x))
+        if len(more[0]) == len(more[1]) == 0:
+            found = nearest(x, y, device=device)
+            there, back = found.forward, found.backward
+        else:
+            there = nearest(x, np.concatenate([y, more[1]]), device=device).forward
+            back = nearest(y, np.concatenate([x, more[0]]), device=device).forward
+        forward[kept], backward[kept] = there[:, 0] == own, back[:, 0] == own
+    return forward, backward
+
+
+def facts(direction: str, candidates: int, dropped: Mapping[str, int]) -> dict[str, object]:
+    """What a record of P@1 states: how it was searched, among how many candidates, and the chance level in percent.
+
+    Args:
+        direction: "gn->en".
+        candidates: sentences that a query can find.
+        dropped: by reason, how many pairs were left out.
+    """
+    return {
+        "similarity": "cosine",
+        "direction": direction,
+        "candidates": candidates,
+        "ties": "lowest-index",
+        **dropped,
+        "chance": round(100 / candidates, 6),
+    }
