@@ -31,7 +31,7 @@ import straightforward
 import torch
 from torch import Tensor
 
-from orthoglot.config import method_named
+from orthoglot import catalogue
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import Trained
 from orthoglot.streams import stream
@@ -61,7 +61,7 @@ def ours(name: str, vectors: Tensor, rows: PairRows, device: torch.device, *, co
     def run(steps: int) -> None:
         data = Data(vectors, codes, rows.take(slice(0, steps * BATCH)), rows.take(slice(0, 1)))
         decompose.PAYS_FROM = 0 if compiled else sys.maxsize
-        decompose.train(method_named(name), recipe, name, data, seed=1, device=device, checkpoint=None)
+        decompose.train(catalogue.method(name), recipe, name, data, seed=1, device=device, checkpoint=None)
 
     return run
 
@@ -86,7 +86,7 @@ def theirs(name: str, vectors: Tensor, rows: PairRows, device: torch.device) -> 
 
 def products(name: str, dim: int, device: torch.device) -> Steps:
     """The matrix products alone."""
-    form = architecture(method_named(name).architecture)
+    form = architecture(catalogue.method(name).architecture)
     assert isinstance(form, Trained)
     x, g = (torch.randn(2 * BATCH, dim, generator=stream(k)).to(device) for k in (1, 2))
     weight = torch.randn(dim, dim, generator=stream(3)).to(device)

@@ -37,12 +37,12 @@ from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.encoders.tokenization import open_tokenizer
 from orthoglot.encoders.training_settings import ScratchNetwork
 from orthoglot.pretraining.collate import EmsCollator
-from orthoglot.pretraining.ems import EmsModel
 from orthoglot.pretraining.networks import TrainableEncoder
 from orthoglot.pretraining.sampling import RowSampler
 from orthoglot.pretraining.tokenise import TOKENIZER, tokenise
 from orthoglot.pretraining.tokenised import Bitext, languages_of, read_bitext
 from orthoglot.pretraining.trainer import WEIGHT_DECAY, scheduler
+from orthoglot.pretraining.trainings.ems import EmsModel
 from orthoglot.text.bitext import SentencePair, write_pairs
 
 ROOT = Path(__file__).resolve().parents[1]

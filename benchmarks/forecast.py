@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from orthoglot import config
+from orthoglot import catalogue, config
 from orthoglot.corpora.prepare import PrepareSettings, prepare
 from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.formats.sources import read_source
@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("preset")
     parser.add_argument("folder", type=Path, help="with CORPUS/PAIR.zip, as the rule fetch makes it")
     arguments = parser.parse_args()
-    params = config.load(config.file_of(None))
+    params = config.load(catalogue.file_of(None))
     preset = params.presets[arguments.preset]
     sources: dict[str, list[dict[str, object]]] = defaultdict(list)
     for name, corpus in params.corpora_of(arguments.preset).items():

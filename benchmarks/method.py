@@ -29,9 +29,9 @@ import vl_convert
 from method_sets import Sets, files, read_sets
 from scipy.stats import rankdata
 
+from orthoglot import catalogue
 from orthoglot.apply.model import Model
 from orthoglot.apply.words import compare, encoder_of
-from orthoglot.config import method_named
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import ClosedForm, Decomposer, unit
 from orthoglot.encoders.folder import identity
@@ -194,7 +194,7 @@ def settings(name: str) -> MethodSettings:
     update: dict[str, Any] = {"centre": "overall"} if "centred" in changes else {}
     if "rate" in changes:
         update |= {"learning_rate": RATES[base.partition("+")[0]], "max_epochs": RATE_EPOCHS}
-    return method_named(base).model_copy(update=update)
+    return catalogue.method(base).model_copy(update=update)
 
 
 def fitted(encoded: Encoded, run: Run) -> Decomposer:

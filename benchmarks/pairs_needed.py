@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from orthoglot import load
+from orthoglot import catalogue, load
 from orthoglot.apply.text_vectors import text_vectors
-from orthoglot.config import method_named
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import ClosedForm, Decomposer, unit
 from orthoglot.decomposers.moments import compute
@@ -33,7 +32,7 @@ Sides = tuple[np.ndarray, np.ndarray]
 
 def fitted(method: str, sides: Sides, language: str) -> Decomposer:
     """A closed form of the pairs of English with one language."""
-    settings = method_named(method.partition(",")[0])
+    settings = catalogue.method(method.partition(",")[0])
     form = architecture(settings.architecture)
     assert isinstance(form, ClosedForm)
     own: dict[str, Any] = {"ridge": 0.0} if method == RIGID else settings.own_settings

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from referencing import Registry, Resource
 from shipped_settings import ROOT, shipped_values, write_settings
 
-from orthoglot import config, json_schema, yaml_files
+from orthoglot import catalogue, config, json_schema, yaml_files
 from orthoglot.entries import WHOLE
 from orthoglot.errors import ConfigError
 from orthoglot.settings import Name
@@ -348,20 +348,20 @@ def test_an_error_names_the_file_that_has_the_entry(
 
 
 def test_catalogue_comes_with_the_package_or_lies_next_to_the_file_that_is_named(tmp_path: Path) -> None:
-    assert config.shipped().samefile(PARAMS)
-    assert config.method_named("seed").architecture == "residual"
+    assert catalogue.shipped().samefile(PARAMS)
+    assert catalogue.method("seed").architecture == "residual"
     with pytest.raises(
         ConfigError, match="method: unknown name 'sead'; nearest known: seed; known: centering, "
     ):
-        config.method_named("sead")
+        catalogue.method("sead")
     text = PARAMS.read_text().replace("methods: {}", "methods: {mine: {architecture: original}}")
     (tmp_path / "own.yaml").write_text(text)
-    assert config.method_named("mine", tmp_path / "own.yaml").architecture == "original"
-    assert config.method_named("seed", tmp_path / "own.yaml").terms
+    assert catalogue.method("mine", tmp_path / "own.yaml").architecture == "original"
+    assert catalogue.method("seed", tmp_path / "own.yaml").terms
     values = shipped_values()
     values["methods"]["seed"]["terms"]["seed.meaning"] = 3.0
     write_settings(values, tmp_path)
-    assert config.method_named("seed", tmp_path / "params.yaml").terms["seed.meaning"] == 3.0
+    assert catalogue.method("seed", tmp_path / "params.yaml").terms["seed.meaning"] == 3.0
 
 
 SCHEMAS = {"params": json_schema.params_schema, "catalogue": json_schema.catalogue_schema}

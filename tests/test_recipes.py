@@ -158,7 +158,9 @@ import sys
 from pathlib import Path
 
 from orthoglot import config
-from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder, make_encoder
+from orthoglot.encoders.kinds import load_encoder
+from orthoglot.jobs.pretrain import make_encoder
+from orthoglot.pretraining.inputs import Inputs, RunOptions
 
 folder = Path(sys.argv[1])
 folder.mkdir()

@@ -6,9 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-from orthoglot.config import Params, Part
+from orthoglot.config import EncoderSettings, Params, Part
 from orthoglot.encoders.folder import check_revision
-from orthoglot.encoders.kinds import EncoderSettings
 from orthoglot.encoders.kinds.distillation import DistillationSettings
 from orthoglot.encoders.kinds.emma_x import EmmaXSettings
 from orthoglot.encoders.settings import FrozenSettings

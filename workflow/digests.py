@@ -26,6 +26,7 @@ FOLDERS = {
     "orthoglot.decomposers": "orthoglot.decomposers.architectures",
     "orthoglot.encoders.kinds": "orthoglot.encoders.kinds",
     "orthoglot.formats.kinds": "orthoglot.formats.kinds",
+    "orthoglot.pretraining.trainings": "orthoglot.pretraining.trainings",
     "orthoglot.tasks.registry": "orthoglot.tasks.suite",
 }
 # Modules that call `read` of every module of a folder that has one.

@@ -19,7 +19,8 @@ from checks import EncoderChecks, absent, check_benchmarks, check_opus, check_pa
 from digests import SOURCE, code, digest, files_digest, texts
 from orthoglot import __version__, config, receipts
 from orthoglot.benchmarks.base import Benchmark
-from orthoglot.encoders.kinds import SAVED_AS, EncoderSettings, kind
+from orthoglot.config import EncoderSettings
+from orthoglot.encoders.kinds import SAVED_AS, kind
 from orthoglot.encoders.segmentation import open_segmenter
 from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.encoders.training_settings import TrainingSettings

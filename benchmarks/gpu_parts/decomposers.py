@@ -22,7 +22,7 @@ from gpu_parts.measuring import (
     without_graph,
 )
 from gpu_parts.result import Part
-from orthoglot.config import method_named
+from orthoglot import catalogue
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import Trained
 from orthoglot.training import decompose
@@ -98,7 +98,9 @@ def step_seconds(part: Part, name: str, data: decompose.Data, size: int = BATCH)
     """Seconds of a step of the product's own training."""
     recipe = recipe_of(1).model_copy(update={"batch_size": size})
     with clocked(decompose, "inputs", part.device) as clock:
-        decompose.train(method_named(name), recipe, name, data, seed=1, device=part.device, checkpoint=None)
+        decompose.train(
+            catalogue.method(name), recipe, name, data, seed=1, device=part.device, checkpoint=None
+        )
     return clock.seconds(part.size(50, 1))
 
 
@@ -142,7 +144,7 @@ def compare(took: float, best: float, theirs: float) -> dict[str, float]:
 
 def roofline(name: str, dim: int, size: int, rates: dict[str, float]) -> float:
     """The least seconds of a step."""
-    form = architecture(method_named(name).architecture)
+    form = architecture(catalogue.method(name).architecture)
     assert isinstance(form, Trained)
     maps = len(form.maps)
     flops = maps * 2 * 2 * (2 * size) * dim**2
@@ -229,7 +231,7 @@ def seed(part: Part, dim: int, budget: float) -> tuple[float, bool]:
         recipe = recipe_of(epochs, SEED_PATIENCE).model_copy(update={"batch_size": size})
         started = time.perf_counter()
         _, history = decompose.train(
-            method_named("seed"), recipe, "seed", data, seed=1, device=part.device, checkpoint=None
+            catalogue.method("seed"), recipe, "seed", data, seed=1, device=part.device, checkpoint=None
         )
         synchronise(part.device)
         minutes = (time.perf_counter() - started) / 60

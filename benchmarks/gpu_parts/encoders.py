@@ -19,13 +19,14 @@ from gpu_parts.measuring import StepClock, matrix_rate, not_repeatable, peak_mem
 from gpu_parts.result import Part
 from orthoglot import config
 from orthoglot.encoders.training_settings import ScratchNetwork
-from orthoglot.pretraining import emma_x, trainer
+from orthoglot.pretraining import trainer
 from orthoglot.pretraining.collate import EmsCollator
 from orthoglot.pretraining.emma_x_collate import EmmaXCollator
 from orthoglot.pretraining.emma_x_phases import EmmaXState, TextModel
-from orthoglot.pretraining.ems import EmsModel
 from orthoglot.pretraining.networks import TrainableEncoder
 from orthoglot.pretraining.tokenised import Text
+from orthoglot.pretraining.trainings import emma_x
+from orthoglot.pretraining.trainings.ems import EmsModel
 from orthoglot.training import loop
 
 # EMS: 62 languages, 152 pairs of a step; the step after which it had nearly converged.

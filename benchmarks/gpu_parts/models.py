@@ -13,9 +13,9 @@ import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from orthoglot.encoders.folder import save_card
-from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.training_settings import ScratchNetwork, TrainingSettings
+from orthoglot.pretraining.inputs import Inputs, RunOptions
 from orthoglot.pretraining.networks import TrainableEncoder
 from orthoglot.pretraining.tokenised import Bitext
 from orthoglot.pretraining.trainer import Training

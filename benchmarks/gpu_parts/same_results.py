@@ -21,7 +21,7 @@ from torch import Tensor
 from gpu_parts import ROOT, models, vectors
 from gpu_parts.measuring import profiled, waits, without_graph
 from gpu_parts.result import Part
-from orthoglot import config
+from orthoglot import catalogue, config
 from orthoglot.decomposers.base import Decomposition, unit
 from orthoglot.decomposers.modules import Maps
 from orthoglot.encoders.kinds import load_encoder
@@ -29,12 +29,13 @@ from orthoglot.encoders.kinds.emma_x import EmmaXSettings
 from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.objectives import TERMS, is_trained
 from orthoglot.objectives.base import Adversary, Pairs, resolve
-from orthoglot.pretraining import emma_x, trainer
+from orthoglot.pretraining import trainer
 from orthoglot.pretraining.collate import EmsCollator
 from orthoglot.pretraining.emma_x_collate import EmmaXCollator
 from orthoglot.pretraining.emma_x_phases import EmmaXState, ParallelModel, TextModel
-from orthoglot.pretraining.ems import EmsModel
 from orthoglot.pretraining.tokenised import Text
+from orthoglot.pretraining.trainings import emma_x
+from orthoglot.pretraining.trainings.ems import EmsModel
 from orthoglot.search.hits import hits
 from orthoglot.search.neighbours import nearest
 from orthoglot.streams import Draws, stream
@@ -400,7 +401,7 @@ def real_encoders() -> dict[str, Path]:
 def retrieval(part: Part) -> None:
     """Hits of translations among vectors that either device made."""
     dim, pairs = part.size((256, 2000), (16, 50))
-    method = config.method_named("seed")
+    method = catalogue.method("seed")
     maps = Maps(method.architecture, dim, stream(1, "maps"))
     made = vectors.data(pairs, dim, LANGUAGES, CPU)
     found = []

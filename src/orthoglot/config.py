@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import re
-import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, SerializeAsAny, ValidationError, model_validator
 
-from orthoglot import yaml_files
 from orthoglot.benchmarks import kinds as benchmark_kinds
 from orthoglot.benchmarks.base import Benchmark
+from orthoglot.catalogue import Section, encoder_fields, folder_of, mapping, section
 from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.encoders import kinds
-from orthoglot.encoders.kinds import EncoderSettings
 from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.encoders.kinds.refused import RefusedSettings, refuse
+from orthoglot.encoders.settings import EncoderEntry
 from orthoglot.encoders.training_settings import EncoderNetwork, TrainingSettings, Transformer
-from orthoglot.entries import closest, known, merged, resolved
+from orthoglot.entries import known, merged, resolved
 from orthoglot.errors import ConfigError
 from orthoglot.finetuning.settings import FINE_TUNED, RECIPES, FineTuningSettings, Stage
 from orthoglot.finetuning.stages import can_be_taught, refusal, stages
@@ -31,20 +29,22 @@ from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.languages import parse_pair
 from orthoglot.objectives import check_method
 from orthoglot.registry import entry_of, having
-from orthoglot.settings import Language, Name, Settings, Whole
+from orthoglot.settings import Language, Name, Settings, Whole, describe
 from orthoglot.tasks.settings import EvaluationSettings
 from orthoglot.text.patterns import name_of
 from orthoglot.text.splitting import SplitSettings
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
 ALL = "all"
-CATALOGUES = ("corpora", "benchmarks", "encoders", "methods", "variants")
+CATALOGUES: tuple[Section, ...] = ("corpora", "benchmarks", "encoders", "methods", "variants")
 if TYPE_CHECKING:
     CorpusSettings = Corpus
     BenchmarkSettings = Benchmark
+    EncoderSettings = EncoderEntry
 else:
     CorpusSettings = entry_of(having(corpus_kinds, "SETTINGS").values())
     BenchmarkSettings = entry_of(having(benchmark_kinds, "SETTINGS").values())
+    EncoderSettings = entry_of(kinds.kind(name).settings for name in kinds.names())
 
 
 class Ablation(Settings):
@@ -323,7 +323,7 @@ class Params(Settings):
             return type(origin).model_validate({**changed, "seed": seed})
         except ValidationError as error:
             raise ConfigError(
-                f"{ablation.encoder} cannot be changed as variants.{origin.kind}.{name} says: {describe(error)}"
+                f"{ablation.encoder} cannot be changed as variants.{origin.kind}.{name} says: {describe(error, Params)}"
             ) from error
 
     @property
@@ -419,7 +419,7 @@ FIELDS = {
         name: frozenset(settings.model_fields)
         for name, settings in having(benchmark_kinds, "SETTINGS").items()
     },
-    "encoders": {name: frozenset(kinds.kind(name).settings.model_fields) for name in kinds.names()},
+    "encoders": encoder_fields(),
 }
 
 
@@ -452,54 +452,17 @@ def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Params:
     Raises:
         ConfigError: one line with the file, the key, what is wrong and, for an unknown name, the nearest known one.
     """
-    values = merged(_mapping(path), overrides or {})
-    folder = path.parent / "catalogue"
-    folder = folder if folder.is_dir() else shipped().parent / "catalogue"
-    written = {section: values.get(section) or {} for section in CATALOGUES}
-    for section, own in written.items():
-        if not isinstance(own, dict):
-            raise ConfigError(f"{path}: {section}: write entries by name (given: {reprlib.repr(own)[:200]})")
-        values[section] = merged(_mapping(folder / f"{section}.yaml"), own)
+    values = merged(mapping(path), overrides or {})
     try:
-        return check(values)
+        return check(values | {name: section(name, values, path) for name in CATALOGUES})
     except ConfigError as error:
         file = path
         if place := re.match(rf"(?:unknown key ')?({'|'.join(CATALOGUES)})\.([^:']+)", str(error)):
-            section, key = place.groups()
+            catalogue, key = place.groups()
             # A name may have dots of its own.
-            here = any(f"{key}.".startswith(f"{name}.") for name in written[section])
-            file = path if here else folder / f"{section}.yaml"
+            here = any(f"{key}.".startswith(f"{name}.") for name in values.get(catalogue) or {})
+            file = path if here else folder_of(path) / f"{catalogue}.yaml"
         raise ConfigError(f"{file}: {error}") from error
-
-
-def _mapping(path: Path) -> dict[str, Any]:
-    values = yaml_files.read(path)
-    if not isinstance(values, dict):
-        raise ConfigError(f"{path}: not a mapping of names to settings")
-    return values
-
-
-def shipped() -> Path:
-    """The params.yaml that comes with orthoglot: inside an installed package, at the root of a checkout."""
-    inside = Path(__file__).with_name("params.yaml")
-    return inside if inside.is_file() else Path(__file__).parents[2] / "params.yaml"
-
-
-def file_of(params: Path | None) -> Path:
-    """The given file, or params.yaml in this folder, or the one that comes with orthoglot."""
-    here = Path("params.yaml")
-    return params or (here if here.is_file() else shipped())
-
-
-def method_named(name: str, params: Path | None = None) -> MethodSettings:
-    """A method of the catalogue that belongs to `params`, or of the one that comes with orthoglot.
-
-    Raises:
-        ConfigError: the file is wrong, or has no such method; names the known ones.
-    """
-    methods = load(params or shipped()).methods
-    known(name, methods, "method")
-    return methods[name]
 
 
 def check(values: Mapping[str, Any]) -> Params:
@@ -518,49 +481,4 @@ def check(values: Mapping[str, Any]) -> Params:
     try:
         return Params.model_validate({**values, **entries})
     except ValidationError as error:
-        raise ConfigError(describe(error)) from error
-
-
-def describe(error: ValidationError) -> str:
-    """The first problem of a validation error in one line, with the nearest known key for a misspelt one."""
-    # A misspelt key is two problems, one strange and one missing: the first helps.
-    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    written, _ = _located(first["loc"])
-    place = ".".join(map(str, written))
-    if first["type"] != "extra_forbidden":
-        given = "" if isinstance(first["input"], dict) else f" (given: {reprlib.repr(first['input'])[:200]})"
-        message = first["msg"].removeprefix("Value error, ")
-        return f"{place}: {message}{given}" if place else message
-    _, keys = _located(first["loc"][:-1])
-    return f"unknown key {place!r}{closest(str(first['loc'][-1]), keys)}"
-
-
-# What pydantic calls a type of which a value may be one of several.
-TYPE = re.compile(r"(constrained-)?(str|int|float|bool)|(list|dict)\[.*\]")
-
-
-@cache
-def _schema() -> dict[str, Any]:
-    return Params.model_json_schema()
-
-
-def _located(location: Sequence[int | str]) -> tuple[list[int | str], list[str]]:
-    """A location as it is written, without the kinds, types and `[key]` that pydantic adds, and the keys there."""
-    schema = node = _schema()
-    written: list[int | str] = []
-    for part in location:
-        if "anyOf" in node and TYPE.fullmatch(str(part)):
-            continue
-        kinds = node.get("discriminator", {}).get("mapping", {})
-        if part not in kinds and part != "[key]":
-            written.append(part)
-        if part in kinds:
-            node = {"$ref": kinds[part]}
-        elif part in node.get("properties", {}):
-            node = node["properties"][part]
-        else:
-            by_name = [*node.get("patternProperties", {}).values(), node.get("additionalProperties")]
-            node = by_name[0] if isinstance(by_name[0], dict) else node.get("items", {})
-        if "$ref" in node:
-            node = schema["$defs"][node["$ref"].rpartition("/")[2]]
-    return written, list(node.get("properties", {}))
+        raise ConfigError(describe(error, Params)) from error

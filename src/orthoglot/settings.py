@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+import reprlib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+)
 
+from orthoglot.entries import closest
 from orthoglot.languages import canonical
 
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -56,3 +68,51 @@ class Settings(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
+
+
+def describe(error: ValidationError, settings: type[BaseModel]) -> str:
+    """The first problem of a validation error of some settings in one line.
+
+    A misspelt key comes with the nearest known one.
+    """
+    # A misspelt key is two problems, one strange and one missing: the first helps.
+    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+    written, _ = _located(first["loc"], _schema(settings))
+    place = ".".join(map(str, written))
+    if first["type"] != "extra_forbidden":
+        given = "" if isinstance(first["input"], dict) else f" (given: {reprlib.repr(first['input'])[:200]})"
+        message = first["msg"].removeprefix("Value error, ")
+        return f"{place}: {message}{given}" if place else message
+    _, keys = _located(first["loc"][:-1], _schema(settings))
+    return f"unknown key {place!r}{closest(str(first['loc'][-1]), keys)}"
+
+
+# What pydantic calls a type of which a value may be one of several.
+TYPE = re.compile(r"(constrained-)?(str|int|float|bool)|(list|dict)\[.*\]")
+
+
+@cache
+def _schema(settings: type[BaseModel]) -> dict[str, Any]:
+    return settings.model_json_schema()
+
+
+def _located(location: Sequence[int | str], schema: Mapping[str, Any]) -> tuple[list[int | str], list[str]]:
+    """A location as it is written, without the kinds, types and `[key]` that pydantic adds, and the keys there."""
+    node = schema
+    written: list[int | str] = []
+    for part in location:
+        if "anyOf" in node and TYPE.fullmatch(str(part)):
+            continue
+        kinds = node.get("discriminator", {}).get("mapping", {})
+        if part not in kinds and part != "[key]":
+            written.append(part)
+        if part in kinds:
+            node = {"$ref": kinds[part]}
+        elif part in node.get("properties", {}):
+            node = node["properties"][part]
+        else:
+            by_name = [*node.get("patternProperties", {}).values(), node.get("additionalProperties")]
+            node = by_name[0] if isinstance(by_name[0], dict) else node.get("items", {})
+        if "$ref" in node:
+            node = schema["$defs"][node["$ref"].rpartition("/")[2]]
+    return written, list(node.get("properties", {}))

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from small_checkpoint import make_pairs, write_checkpoint, write_tsv
 
+from orthoglot import catalogue
 from orthoglot.apply.arguments import texts_by_pair
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
 from orthoglot.apply.fit import fit
-from orthoglot.config import method_named
 from orthoglot.text.splitting import SplitSettings
 from orthoglot.training.settings import DecompositionSettings
 
@@ -36,7 +36,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             Checkpoint(str(checkpoint), pooling="mean", max_tokens=20),
             texts_by_pair([str(text)], ["en-gn"]),
             method,
-            method_named(method),
+            catalogue.method(method),
             DecompositionSettings(learning_rate=1e-3, batch_size=64, max_epochs=1, patience=1),
             SplitSettings(seed=1, valid=0.1, test=0.1, max_train=0, max_valid=0, max_test=0),
             seed=1,

@@ -16,7 +16,7 @@ import torch
 from sklearn.base import clone
 
 import orthoglot
-from orthoglot.config import method_named
+from orthoglot import catalogue
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.encoders.threads import cpu_threads
 from orthoglot.errors import ConfigError, DataError
@@ -64,7 +64,7 @@ def test_weights_are_those_of_the_workflows_training(method: str) -> None:
     )
     recipe = DecompositionSettings(learning_rate=2e-3, batch_size=128, max_epochs=3, patience=10)
     weights, history = train(
-        method_named(method), recipe, method, data, seed=7, device=torch.device("cpu"), checkpoint=None
+        catalogue.method(method), recipe, method, data, seed=7, device=torch.device("cpu"), checkpoint=None
     )
     assert set(weights) == set(ours.decomposer_.weights)
     for name, array in weights.items():
@@ -284,7 +284,7 @@ def test_closed_forms_equal_the_workflows(name: str) -> None:
     held = torch.from_numpy(mask())
     data = Data(torch.from_numpy(np.concatenate([a, b])), ["en", "gn"], pairs.take(~held), pairs.take(held))
     ours = orthoglot.Decomposer(name).fit(a, b, "en", "gn", valid=mask())
-    method, device = method_named(name), torch.device("cpu")
+    method, device = catalogue.method(name), torch.device("cpu")
     found, _ = fit_decomposer(method, None, name, data, seed=1, device=device, checkpoint=None)
     expected = found.weights
     assert {**found.details, "estimator": ours.get_params()} == ours.decomposer_.details

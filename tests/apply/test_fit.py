@@ -22,6 +22,7 @@ from small_checkpoint import DIM, POSITIONS, make_pairs, write_checkpoint, write
 from typer.testing import CliRunner
 
 import orthoglot
+from orthoglot import catalogue
 from orthoglot.apply import fit as module
 from orthoglot.apply import measure
 from orthoglot.apply.arguments import texts_by_pair
@@ -31,7 +32,6 @@ from orthoglot.apply.fit import fit
 from orthoglot.apply.measure import table
 from orthoglot.apply.ready import Ready
 from orthoglot.cli import app
-from orthoglot.config import method_named
 from orthoglot.decomposers.architectures.plda import ARCHITECTURE as PLDA
 from orthoglot.decomposers.architectures.plda import Prior, Scatter
 from orthoglot.decomposers.base import load_decomposer, unit
@@ -58,7 +58,7 @@ def run(root: Path, folder: Path, texts: dict[str, list[Source]], **changes: Any
         given.get("encoder", Checkpoint(str(folder), pooling="mean", max_tokens=20)),
         texts,
         given["name"],
-        method_named(given["name"]),
+        catalogue.method(given["name"]),
         given["recipe"],
         given["splits"],
         seed=given["seed"],

@@ -14,16 +14,15 @@ from gpu_parts.result import MissingError, Part
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from orthoglot import config
-from orthoglot.config import method_named
+from orthoglot import catalogue, config
 from orthoglot.decomposers.modules import Maps
 from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.training_settings import ScratchNetwork
 from orthoglot.objectives.base import Objective
 from orthoglot.pretraining.collate import EmsCollator
-from orthoglot.pretraining.ems import EmsModel
 from orthoglot.pretraining.tokenised import Bitext
+from orthoglot.pretraining.trainings.ems import EmsModel
 from orthoglot.streams import Draws, stream
 from orthoglot.training.batching import make_batches
 from orthoglot.training.decompose import inputs, pairs_of, updates
@@ -59,7 +58,7 @@ def test_the_roofline_counts_the_products_that_a_step_cannot_do_without(name: st
     flops = decomposers.roofline(
         name, dim, size, {"float32 products, TFLOP/s": 1e-12, "copies, GB/s": unlimited}
     )
-    method, data = method_named(name), vectors.data(size, dim, 7, CPU, valid=16)
+    method, data = catalogue.method(name), vectors.data(size, dim, 7, CPU, valid=16)
     maps_ = Maps(method.architecture, dim, stream(1, "maps"), **method.own_settings)
     objective = Objective(method.terms, dim=dim, n_languages=7, generator=stream(1, "heads"))
     draws = {"order": Draws(1, "order"), "partners": Draws(1, "partners")}

@@ -10,9 +10,10 @@ import pytest
 from generated_records import over_seeds
 from typer.testing import CliRunner
 
+from orthoglot.catalogue import shipped
 from orthoglot.cli import app
 from orthoglot.cli.summary import _authors_rates
-from orthoglot.config import load, shipped
+from orthoglot.config import load
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.statistics.records import write_records
 

@@ -13,7 +13,8 @@ from pydantic import TypeAdapter, ValidationError
 from orthoglot.benchmarks.collected import read_all, sentence_keys
 from orthoglot.benchmarks.kinds import code_switched, local, nway, qe, sts
 from orthoglot.benchmarks.kinds.nway import NwaySettings
-from orthoglot.config import BenchmarkSettings, load, shipped
+from orthoglot.catalogue import shipped
+from orthoglot.config import BenchmarkSettings, load
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.text.bitext import SentencePair, write_pairs
 

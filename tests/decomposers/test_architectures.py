@@ -8,7 +8,7 @@ import pytest
 import torch
 from synthetic_world import World, make_world
 
-from orthoglot import config
+from orthoglot import catalogue, config
 from orthoglot.decomposers import architectures, names
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.errors import ConfigError
@@ -33,7 +33,7 @@ ARCHITECTURE = ClosedForm(fit, apply, {"mean": "D"}, settings=ScaledSettings)
 
 def method(**settings: object) -> config.MethodSettings:
     values = {"methods": {"mine": {"architecture": "scaled", **settings}}}
-    return config.load(config.shipped(), values).methods["mine"]
+    return config.load(catalogue.shipped(), values).methods["mine"]
 
 
 def test_a_closed_form_is_added_with_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

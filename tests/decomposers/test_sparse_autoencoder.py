@@ -9,7 +9,7 @@ import pytest
 import torch
 from synthetic_world import World, make_world
 
-from orthoglot import config
+from orthoglot import catalogue, config
 from orthoglot.decomposers.architectures import sparse_autoencoder
 from orthoglot.decomposers.architectures.sparse_autoencoder import split, suppress
 from orthoglot.decomposers.base import load_decomposer
@@ -18,7 +18,7 @@ from orthoglot.streams import stream
 from orthoglot.training.decompose import fit_decomposer
 from orthoglot.training.settings import DecompositionSettings
 
-LANGSAE = config.load(config.shipped()).methods["langsae"]
+LANGSAE = config.load(catalogue.shipped()).methods["langsae"]
 SETTINGS = {"expansion": 2, "active": 2, "firing": 0.9}
 # Latents: x, y, -x, -y.
 CROSS = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]], dtype=np.float32)

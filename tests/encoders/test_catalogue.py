@@ -10,7 +10,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from orthoglot import config
-from orthoglot.encoders.kinds import EncoderSettings
+from orthoglot.config import EncoderSettings
 from orthoglot.encoders.settings import FrozenSettings
 
 ROOT = Path(__file__).resolve().parents[2]

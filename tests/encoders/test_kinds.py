@@ -8,8 +8,13 @@ from typing import Any, get_args
 
 import pytest
 
+from orthoglot import registry
 from orthoglot.encoders import kinds
-from orthoglot.encoders.kinds import Inputs, RunOptions, kind, make_encoder, names
+from orthoglot.encoders.kinds import kind, names
+from orthoglot.jobs.pretrain import make_encoder
+from orthoglot.pretraining import trainings
+from orthoglot.pretraining.inputs import Inputs, RunOptions
+from orthoglot.pretraining.trainings import mlm
 
 RUN = RunOptions("cpu", Path("state"))
 
@@ -21,10 +26,18 @@ def test_a_module_is_named_as_its_kind(name: str) -> None:
 
 def test_trained_kinds_get_the_inputs_and_linked_ones_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[Any, ...]] = []
-    noting = {name: replace(kind(name), make=lambda *given: calls.append(given)) for name in ("mlm", "laser")}
-    monkeypatch.setattr(kinds, "kind", noting.__getitem__)
+    linked = replace(kind("laser"), make=lambda *given: calls.append(given))
+    monkeypatch.setattr(kinds, "kind", {"laser": linked, "mlm": kind("mlm")}.__getitem__)
+    monkeypatch.setattr(mlm, "TRAIN", lambda *given: calls.append(given))
     inputs, output = Inputs([Path("en-de")]), Path("out")
-    trained, linked = (one.settings.model_construct(kind=name) for name, one in noting.items())
+    trained = kind("mlm").settings.model_construct(kind="mlm")
+    frozen = linked.settings.model_construct(kind="laser")
     make_encoder(trained, "a", inputs, RUN, output)
-    make_encoder(linked, "b", inputs, RUN, output)
-    assert calls == [(trained, "a", inputs, RUN, output), (linked, "b", output)]
+    make_encoder(frozen, "b", inputs, RUN, output)
+    assert calls == [(trained, "a", inputs, RUN, output), (frozen, "b", output)]
+
+
+def test_a_kind_is_linked_or_has_a_training_of_its_name() -> None:
+    trained = {name for name in names() if kind(name).make is None}
+    assert trained == {*registry.names(trainings)}
+    assert all(callable(registry.load(trainings, name).TRAIN) for name in trained)

@@ -13,7 +13,7 @@ from shipped_settings import shipped_values, write_settings
 from typer.testing import CliRunner
 
 from orthoglot.cli import app
-from orthoglot.encoders.kinds import EncoderSettings
+from orthoglot.config import EncoderSettings
 from orthoglot.encoders.kinds.laser import LaserSettings
 from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
 from orthoglot.encoders.language_coverage import coverage, survey

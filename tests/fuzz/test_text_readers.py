@@ -18,7 +18,7 @@ import zstandard
 from faults import inject
 from mutations import COUNT, mutations
 
-from orthoglot import config
+from orthoglot import catalogue, config
 from orthoglot.benchmarks import kinds
 from orthoglot.benchmarks.collect import collect
 from orthoglot.benchmarks.collected import read_all
@@ -184,8 +184,8 @@ def test_a_damaged_answer_of_opus_is_rows_or_one_line() -> None:
 
 def test_damaged_settings_are_settings_or_one_line(tmp_path: Path) -> None:
     path = tmp_path / "params.yaml"
-    preset = {"mini": config._mapping(config.shipped())["presets"]["mini"]}
-    values = {**config._mapping(config.shipped()), "preset": "mini", "presets": preset}
+    preset = {"mini": config._mapping(catalogue.shipped())["presets"]["mini"]}
+    values = {**config._mapping(catalogue.shipped()), "preset": "mini", "presets": preset}
     content = yaml.safe_dump(values, sort_keys=False).encode()
     path.write_bytes(content)
     assert config.load(path)

@@ -9,13 +9,13 @@ import pytest
 import torch
 from cases import Case, Side, case_of
 
-from orthoglot import config
+from orthoglot import catalogue, config
 from orthoglot.decomposers.base import Decomposition
 from orthoglot.decomposers.modules import Maps
 from orthoglot.objectives.base import Objective
 from orthoglot.streams import stream
 
-METHODS = config.load(config.shipped()).methods
+METHODS = config.load(catalogue.shipped()).methods
 TRAINED = [name for name, method in METHODS.items() if method.terms]
 B, D, K = 12, 6, 3
 

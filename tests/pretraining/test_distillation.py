@@ -17,12 +17,13 @@ from test_networks import encoder_folder
 from torch import nn
 from toy_training import SETTINGS, word_for_word, write_folder
 
-from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
+from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.kinds.distillation import DistillationSettings
 from orthoglot.errors import ConfigError
-from orthoglot.pretraining import distillation as module
 from orthoglot.pretraining.collate import Chunk, TokenBatch
-from orthoglot.pretraining.distillation import DistillationBatch, DistillationModel, distill
+from orthoglot.pretraining.inputs import Inputs, RunOptions
+from orthoglot.pretraining.trainings import distillation as module
+from orthoglot.pretraining.trainings.distillation import DistillationBatch, DistillationModel, distill
 from orthoglot.text import bitext as bitext_module
 from orthoglot.text.bitext import SentencePair
 

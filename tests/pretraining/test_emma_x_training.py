@@ -20,18 +20,17 @@ from torch.nn import functional
 from toy_training import SETTINGS, history_of, word_for_word, write_folder
 from training_process import train_together
 
-from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
+from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.kinds.emma_x import EmmaXSettings
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.training_settings import TrainingSettings
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.objectives.emma_x import ranking_info_nce
-from orthoglot.pretraining import emma_x
 from orthoglot.pretraining import emma_x_diagnostics as collapse
 from orthoglot.pretraining.collate import Chunk, TokenBatch
-from orthoglot.pretraining.emma_x import pretrain_emma_x
 from orthoglot.pretraining.emma_x_collate import EmmaXCollator, LimitedRows
 from orthoglot.pretraining.emma_x_phases import EmmaXBatch, EmmaXState, ParallelModel, TextModel, VirtualDraws
+from orthoglot.pretraining.inputs import Inputs, RunOptions
 from orthoglot.pretraining.tokenised import (
     SPLITS,
     read_bitext,
@@ -40,6 +39,8 @@ from orthoglot.pretraining.tokenised import (
     write_bitext,
     write_text,
 )
+from orthoglot.pretraining.trainings import emma_x
+from orthoglot.pretraining.trainings.emma_x import pretrain_emma_x
 from orthoglot.text.bitext import SentencePair
 
 PHASE = {

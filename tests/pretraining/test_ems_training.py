@@ -24,10 +24,10 @@ from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.training_settings import EncoderNetwork, ScratchNetwork
 from orthoglot.errors import DataError
-from orthoglot.pretraining import ems as pretrain
 from orthoglot.pretraining.collate import EmsCollator
 from orthoglot.pretraining.networks import TrainableEncoder
 from orthoglot.pretraining.tokenised import Bitext
+from orthoglot.pretraining.trainings import ems as pretrain
 from orthoglot.pretraining.validation import validate
 from orthoglot.training import checkpoint, loop
 

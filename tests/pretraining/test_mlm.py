@@ -12,11 +12,12 @@ import transformers
 from torch import Tensor
 from toy_training import history_of, write_folder
 
-from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
+from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.kinds.mlm import MlmSettings
-from orthoglot.pretraining import mlm
 from orthoglot.pretraining.collate import hidden_of
+from orthoglot.pretraining.inputs import Inputs, RunOptions
 from orthoglot.pretraining.masking import IGNORED, hidden_tokens
+from orthoglot.pretraining.trainings import mlm
 from orthoglot.text.bitext import SentencePair
 from orthoglot.training import loop
 

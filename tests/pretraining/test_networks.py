@@ -16,13 +16,14 @@ from safetensors.torch import load_file
 from toy_training import SETTINGS, history_of, write_folder
 
 from orthoglot.encoders.folder import save_card
-from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
+from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.encoders.training_settings import TokensSettings
 from orthoglot.errors import ConfigError
 from orthoglot.pretraining.collate import EmsCollator, collate, encode_batch
-from orthoglot.pretraining.ems import pretrain_ems
+from orthoglot.pretraining.inputs import Inputs, RunOptions
 from orthoglot.pretraining.networks import TrainableEncoder
+from orthoglot.pretraining.trainings.ems import pretrain_ems
 from orthoglot.text.bitext import SentencePair
 
 TEXT = ["the cat sat on a mat", "cat", "a query on the mat"]

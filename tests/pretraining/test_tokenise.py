@@ -11,15 +11,15 @@ import pytest
 from cut_text import tokens_of
 from toy_training import SETTINGS, word_for_word, write_folder
 
-from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.tokenization import CheckpointTokenizer, open_tokenizer
 from orthoglot.encoders.training_settings import TokensSettings
 from orthoglot.errors import ConfigError
 from orthoglot.pretraining import tokenise as module
-from orthoglot.pretraining.ems import pretrain_ems
+from orthoglot.pretraining.inputs import Inputs, RunOptions
 from orthoglot.pretraining.tokenise import TOKENIZER, tokenise
 from orthoglot.pretraining.tokenised import SPLITS, read_bitext, read_text
+from orthoglot.pretraining.trainings.ems import pretrain_ems
 
 TRAIN, VALID = word_for_word(200, 0), word_for_word(40, 1)
 

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from orthoglot import config
-from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.pretraining import trainer
+from orthoglot.pretraining.inputs import Inputs, RunOptions
 
 
 @pytest.mark.parametrize(("withheld", "languages"), [([], ["de", "en"]), (["gn"], ["de", "en", "gn"])])

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orthoglot.report.maps import MAP_POINTS, maps
 from orthoglot.drawing.svg import file, svg
+from orthoglot.report.maps import MAP_POINTS, maps
 from orthoglot.report.plots import curves, spread_out
 from orthoglot.tasks.projections import Map
 

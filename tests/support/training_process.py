@@ -16,6 +16,8 @@ from kills import kill_at_saves
 
 from orthoglot.encoders import kinds
 from orthoglot.encoders.training_settings import TrainingSettings
+from orthoglot.jobs.pretrain import make_encoder
+from orthoglot.pretraining.inputs import Inputs, RunOptions
 
 TORCHRUN = "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"
 
@@ -63,8 +65,8 @@ def _train(job: Path) -> None:
     output, state, tokens, *bitext = map(Path, values["files"])
     encoders = {role: Path(folder) for role, folder in values["encoders"].items()}
     settings = kinds.kind(values["settings"]["kind"]).settings.model_validate(values["settings"])
-    inputs = kinds.Inputs(bitext, tokens=tokens, encoders=encoders)
-    kinds.make_encoder(settings, "toy", inputs, kinds.RunOptions("cpu", state), output)
+    inputs = Inputs(bitext, tokens=tokens, encoders=encoders)
+    make_encoder(settings, "toy", inputs, RunOptions("cpu", state), output)
 
 
 if __name__ == "__main__":

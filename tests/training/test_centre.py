@@ -10,14 +10,14 @@ import pytest
 import torch
 from synthetic_world import World
 
-from orthoglot import config
+from orthoglot import catalogue, config
 from orthoglot.apply.export import affine
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.training.decompose import Data, fit_decomposer, subtract, translations
 from orthoglot.training.settings import DecompositionSettings
 
-METHODS = config.load(config.shipped()).methods
+METHODS = config.load(catalogue.shipped()).methods
 RECIPE = DecompositionSettings(learning_rate=1e-2, batch_size=256, max_epochs=3)
 
 

@@ -10,12 +10,12 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from synthetic_world import World
 
-from orthoglot import config
+from orthoglot import catalogue, config
 from orthoglot.decomposers.base import Parts
 from orthoglot.objectives import is_trained
 from orthoglot.training.decompose import fit_decomposer, translations
 
-METHODS = config.load(config.shipped()).methods
+METHODS = config.load(catalogue.shipped()).methods
 
 
 def parts_of(name: str, world: World) -> tuple[Parts, Parts]:

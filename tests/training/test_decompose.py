@@ -14,7 +14,7 @@ from kills import kill_at_saves
 from synthetic_world import World
 from torch import Tensor
 
-from orthoglot import config
+from orthoglot import catalogue, config
 from orthoglot.decomposers.base import Decomposer, Parts, load_decomposer
 from orthoglot.decomposers.modules import Maps
 from orthoglot.embeddings.store import DIGESTS, META, ROWS, VECTORS, EmbeddingStore, digests_of, index_digest
@@ -32,7 +32,7 @@ from orthoglot.training.settings import DecompositionSettings, MethodSettings, S
 from orthoglot.training.step import Update
 
 CPU = torch.device("cpu")
-METHODS = config.load(config.shipped()).methods
+METHODS = config.load(catalogue.shipped()).methods
 
 
 def method(architecture: str, partners: str, terms: list[str]) -> MethodSettings:

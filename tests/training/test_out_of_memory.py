@@ -11,11 +11,11 @@ from cut_text import tokens_of
 from test_emma_x_training import EMMA
 from toy_training import SETTINGS, train_ems, word_for_word, write_folder
 
-from orthoglot.config import method_named
-from orthoglot.encoders.kinds import Inputs, RunOptions
+from orthoglot import catalogue
 from orthoglot.errors import DataError
-from orthoglot.pretraining.emma_x import pretrain_emma_x
-from orthoglot.pretraining.ems import EmsModel
+from orthoglot.pretraining.inputs import Inputs, RunOptions
+from orthoglot.pretraining.trainings.emma_x import pretrain_emma_x
+from orthoglot.pretraining.trainings.ems import EmsModel
 from orthoglot.streams import stream
 from orthoglot.training import decompose, loop
 from orthoglot.training.batching import PairRows
@@ -48,7 +48,13 @@ def test_a_decomposer() -> None:
         DataError, match=r"^meat, seed 3: batch_size: 32 does not fit .*; batch_size: 16 fits$"
     ):
         decompose.train(
-            method_named("meat"), recipe, "meat", data, seed=3, device=torch.device("cpu"), checkpoint=None
+            catalogue.method("meat"),
+            recipe,
+            "meat",
+            data,
+            seed=3,
+            device=torch.device("cpu"),
+            checkpoint=None,
         )
 
 

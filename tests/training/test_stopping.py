@@ -12,7 +12,7 @@ import torch
 from pydantic import ValidationError
 from synthetic_world import World
 
-from orthoglot import config
+from orthoglot import catalogue, config
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.decomposers.modules import Maps
 from orthoglot.errors import ConfigError
@@ -34,7 +34,7 @@ from orthoglot.training.stopping import (
 )
 
 CPU = torch.device("cpu")
-METHODS = config.load(config.shipped()).methods
+METHODS = config.load(catalogue.shipped()).methods
 RECIPE = DecompositionSettings(learning_rate=1e-2, batch_size=256, max_epochs=4, patience=2)
 
 

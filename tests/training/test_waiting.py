@@ -19,7 +19,8 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from toy_training import SETTINGS
 
-from orthoglot.config import load, shipped
+from orthoglot.catalogue import shipped
+from orthoglot.config import load
 from orthoglot.decomposers.modules import Maps
 from orthoglot.encoders.pretrained import attention_mask
 from orthoglot.encoders.ragged import Ragged
@@ -35,10 +36,10 @@ from orthoglot.pretraining.collate import (
     hidden_of,
 )
 from orthoglot.pretraining.emma_x_phases import EmmaXBatch, EmmaXState, ParallelModel, TextModel, VirtualDraws
-from orthoglot.pretraining.ems import EmsModel
-from orthoglot.pretraining.mlm import Masked, build, masked_loss
 from orthoglot.pretraining.networks import TrainableEncoder
 from orthoglot.pretraining.tokenised import Bitext
+from orthoglot.pretraining.trainings.ems import EmsModel
+from orthoglot.pretraining.trainings.mlm import Masked, build, masked_loss
 from orthoglot.streams import Draws, stream
 from orthoglot.training import decompose, loop
 from orthoglot.training.batching import Batch, PairRows, make_batches

@@ -18,10 +18,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from orthoglot import atomic
+from orthoglot import atomic, catalogue
 from orthoglot.apply import ready
 from orthoglot.apply.compact import check_dim
-from orthoglot.config import describe, method_named
 from orthoglot.decomposers import architecture, base
 from orthoglot.decomposers.architectures import plda
 from orthoglot.decomposers.own_mean import adapted
@@ -30,6 +29,7 @@ from orthoglot.encoders.threads import cpu_threads
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import blank, not_finite
 from orthoglot.languages import canonical
+from orthoglot.settings import describe
 from orthoglot.text.strings import strings
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import Data, fit_decomposer
@@ -342,7 +342,7 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self.decomposer_.meaning_dim
 
     def _method(self) -> MethodSettings:
-        method = method_named(self.method)
+        method = catalogue.method(self.method)
         shapes = {} if method.architecture == ORIGINAL else architecture(method.architecture).shapes
         if self.dim is not None and base.WORTH not in (shapes or {}):
             raise ConfigError(
@@ -362,7 +362,7 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 {**method.model_dump(exclude_none=True), "shrinkage": _plain(self.shrinkage)}
             )
         except ValidationError as error:
-            raise ConfigError(f"method {self.method}: {describe(error)}") from error
+            raise ConfigError(f"method {self.method}: {describe(error, MethodSettings)}") from error
 
     def _recipe(self) -> DecompositionSettings:
         if not 0 <= self.valid_share < 1:
@@ -372,7 +372,7 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 **{name: _plain(getattr(self, name)) for name in DecompositionSettings.model_fields}
             )
         except ValidationError as error:
-            raise ConfigError(describe(error)) from error
+            raise ConfigError(describe(error, DecompositionSettings)) from error
 
     def _seed(self) -> int:
         seed = self._either("seed", "random_state")

@@ -18,7 +18,7 @@ import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from orthoglot import config
+from orthoglot import catalogue
 from orthoglot.atomic import building, replacing
 from orthoglot.decomposers.architectures.plda import Prior, Scatter, maps
 from orthoglot.decomposers.base import META, Decomposer
@@ -181,6 +181,6 @@ def _check_package() -> None:
 
 
 def _encoder(name: str) -> PretrainedSettings:
-    settings = config.load(config.shipped()).encoders[name]
+    settings = catalogue.encoder(name)
     assert isinstance(settings, PretrainedSettings)
     return settings

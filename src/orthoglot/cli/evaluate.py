@@ -60,13 +60,13 @@ def evaluate(
     )
     options.check_model(model)
     # Only now the libraries that take seconds: a wrong option fails at once.
+    from orthoglot import catalogue
     from orthoglot.apply import evaluate as evaluation
-    from orthoglot.config import method_named
     from orthoglot.formats.pairs import codes_of
     from orthoglot.text.bitext import write_lines
 
     if text and method:
-        method_named(method)
+        catalogue.method(method)
     tags = source_language, target_language
     benchmarks = [evaluation.read(path, tags, options.columns_of(columns, (2, 3))) for path in benchmark]
     rows = evaluation.evaluate(

@@ -30,7 +30,7 @@ def fetch(
 
     Example: orthoglot fetch --preset real
     """
-    from orthoglot import config
+    from orthoglot import catalogue, config
     from orthoglot.fetching import files, opus
     from orthoglot.fetching import lock as locks
     from orthoglot.fetching.catalogue import archives as check_opus
@@ -38,7 +38,7 @@ def fetch(
 
     if every and preset:
         raise ConfigError("--all, --preset: give one of them")
-    settings = config.load(config.file_of(params), {"preset": preset} if preset else None)
+    settings = config.load(catalogue.file_of(params), {"preset": preset} if preset else None)
     for file in [] if check else [locks.LOCK, locks.CACHE / "file"]:
         options.check_place(file)
     found = settings.every_address() if every else settings.addresses_of(settings.preset)

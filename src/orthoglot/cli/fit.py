@@ -104,10 +104,11 @@ def fit(
     """
     from pydantic import ValidationError
 
+    from orthoglot import catalogue
     from orthoglot.apply.arguments import texts_by_pair
-    from orthoglot.config import describe, method_named
     from orthoglot.formats.sources import write_bad_rows
     from orthoglot.languages import parse_pair
+    from orthoglot.settings import describe
     from orthoglot.text.splitting import SplitSettings
     from orthoglot.training.settings import DecompositionSettings
 
@@ -115,7 +116,7 @@ def fit(
         raise ConfigError("--output is a folder, which standard output cannot be")
     options.check_place(output)
     options.check_outputs(bad, inputs=[Path(name) for text in bitext for name in (text, *text.split(","))])
-    chosen = method_named(method, params)
+    chosen = catalogue.method(method, params)
     try:
         recipe = DecompositionSettings(
             learning_rate=learning_rate,
@@ -129,7 +130,8 @@ def fit(
             seed=1, valid=valid_share, test=test_share, max_train=0, max_valid=0, max_test=0
         )
     except ValidationError as error:
-        raise ConfigError(describe(error)) from error
+        settings = SplitSettings if error.title == SplitSettings.__name__ else DecompositionSettings
+        raise ConfigError(describe(error, settings)) from error
 
     with options.vectors_folder(checkpoint, output) as work:
         texts = texts_by_pair(bitext, pair, options.columns_of(columns), work / "standard-input")

@@ -44,11 +44,11 @@ def langs(
 
     language = canonical(code)  # before the slow imports: a misspelt code fails at once
 
-    from orthoglot import config
+    from orthoglot import catalogue, config
     from orthoglot.apply import ready
     from orthoglot.encoders.language_coverage import NO_SAMPLE, survey
 
-    settings = config.load(config.file_of(params))
+    settings = config.load(catalogue.file_of(params))
     if text is None:
         sentences = _sample(Path("data") / settings.preset / "bitext", language)
     else:

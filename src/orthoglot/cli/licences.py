@@ -24,10 +24,10 @@ def licences(
 
     Example: orthoglot licences --preset ems-62
     """
-    from orthoglot import config
+    from orthoglot import catalogue, config
     from orthoglot.fetching.licences import terms
 
-    settings = config.load(config.file_of(params), {"preset": preset} if preset else None)
+    settings = config.load(catalogue.file_of(params), {"preset": preset} if preset else None)
     name, corpora = settings.preset, settings.corpora_of(settings.preset)
     tests = {entry: one.licence for entry, one in settings.benchmarks_read(settings.preset).items()}
     stated = {entry: str(getattr(corpus, "licence", "")) for entry, corpus in corpora.items()}

@@ -35,12 +35,12 @@ def plan(
 
     Example: orthoglot plan --preset ems-62
     """
-    from orthoglot import config
+    from orthoglot import catalogue, config
     from orthoglot.fetching import lock
     from orthoglot.fetching.forecast import estimates, fetched, total
     from orthoglot.papers.published import DECOMPOSER_PAPERS, SUITES, load_paper
 
-    settings = config.load(config.file_of(params), {"preset": preset} if preset else None)
+    settings = config.load(catalogue.file_of(params), {"preset": preset} if preset else None)
     name, chosen, corpora = settings.preset, settings.selected, settings.corpora_of(settings.preset)
     addresses = settings.addresses_of(name)
     licences = {f"corpora.{entry}": str(getattr(corpus, "licence", "")) for entry, corpus in corpora.items()}

@@ -28,10 +28,10 @@ def show(
     """
     import yaml
 
-    from orthoglot import config
+    from orthoglot import catalogue, config
     from orthoglot.entries import known
 
-    entries = _entries(config.load(config.file_of(params)), kind)
+    entries = _entries(config.load(catalogue.file_of(params)), kind)
     if name is None:
         options.print_table([(entry, _summary(kind, values)) for entry, values in entries.items()])
         return

@@ -66,7 +66,8 @@ def summary(
 
 def _authors_rates() -> dict[frozenset[str], str]:
     """The learning rates that the catalogue's recipes have, by the terms of the method."""
-    from orthoglot.config import load, shipped
+    from orthoglot.catalogue import shipped
+    from orthoglot.config import load
 
     return {
         frozenset(f"{term}={weight:g}" for term, weight in method.terms.items()): f"{method.learning_rate:g}"

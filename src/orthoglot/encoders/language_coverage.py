@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from orthoglot.encoders.folder import card, checkpoint_folder
-from orthoglot.encoders.kinds import EncoderSettings, kind
+from orthoglot.encoders.kinds import kind
 from orthoglot.encoders.kinds.refused import RefusedSettings
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.settings import FrozenSettings
+from orthoglot.encoders.settings import EncoderEntry, FrozenSettings
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.languages import has_spaces, script
 
@@ -77,7 +77,7 @@ def coverage(tokens: Ragged, unknown: int | None, sentences: Sequence[str], lang
 
 
 def survey(
-    catalogue: Mapping[str, EncoderSettings], models: Path, language: str, sentences: Sequence[str]
+    catalogue: Mapping[str, EncoderEntry], models: Path, language: str, sentences: Sequence[str]
 ) -> list[Row]:
     """Ask every encoder that was trained under `models`, and every one of the catalogue, about a language.
 

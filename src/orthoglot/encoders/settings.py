@@ -24,9 +24,10 @@ class Kind:
 
     Attributes:
         settings: its class; the field `kind` holds the name of the kind.
-        make: writes an encoder folder: of a trained kind (settings, name, inputs, run, output), of one that was trained
-            elsewhere (settings, name, output).
-        load: opens a folder of this kind: (folder, device, precision); None where `make` writes folders of other kinds.
+        make: (settings, name, existing empty folder): writes the folder of an encoder that was trained elsewhere; None
+            for one that is trained here (`orthoglot.pretraining.trainings`).
+        load: opens a folder of this kind: (folder, device, precision); None where there are none, as the training
+            writes folders of another kind.
         tokenizer: (folder of a checkpoint, name) -> a tokenizer with `encode` and `unknown`; None for that of
             `orthoglot.encoders.tokenization.open_tokenizer`.
         place: (checkpoint, revision) of a card -> the checkpoint's folder; None for a folder or the hub's local copy.
@@ -35,7 +36,7 @@ class Kind:
     """
 
     settings: type[EncoderEntry]
-    make: Callable[..., None]
+    make: Callable[..., None] | None = None
     load: Callable[[Path, str, Precision], Encoder] | None = None
     tokenizer: Callable[[Path, str], Any] | None = None
     place: Callable[[str, str], Path] | None = None

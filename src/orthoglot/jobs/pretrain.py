@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from orthoglot import registry
 from orthoglot.encoders import kinds
+from orthoglot.encoders.settings import EncoderEntry
 from orthoglot.jobs.job import Job, speed_of
+from orthoglot.pretraining import trainings
+from orthoglot.pretraining.inputs import Inputs, RunOptions
 from orthoglot.training.distributed import launch
 
 
@@ -36,8 +40,24 @@ def train(job: Job, output: Path) -> None:
     settings = kinds.kind(described["kind"]).settings.model_validate(described)
     encoders = {role: folders[0] for role in ("start", "teacher") if (folders := job.folders(role))}
     tokens = next(iter(job.folders("tokens")), None)
-    inputs = kinds.Inputs(job.folders("bitext"), job.folders("corpora"), tokens, encoders)
-    options = kinds.RunOptions(job.device, job.checkpoint, speed=speed_of(job.output, job.key))
+    inputs = Inputs(job.folders("bitext"), job.folders("corpora"), tokens, encoders)
+    options = RunOptions(job.device, job.checkpoint, speed=speed_of(job.output, job.key))
     if job.curves:
         options = replace(options, curves=Path(job.curves["folder"]), tools=tuple(job.curves["tools"]))
-    kinds.make_encoder(settings, job.settings["name"], inputs, options, output)
+    make_encoder(settings, job.settings["name"], inputs, options, output)
+
+
+def make_encoder(settings: EncoderEntry, name: str, inputs: Inputs, run: RunOptions, output: Path) -> None:
+    """Train an encoder, or link one that was trained elsewhere, and write its folder.
+
+    Args:
+        settings: of any kind.
+        name: of the encoder, kept in encoder.json.
+        inputs: what a training reads.
+        run: where a training runs.
+        output: an existing empty folder.
+    """
+    if make := kinds.kind(settings.kind).make:
+        make(settings, name, output)
+    else:
+        registry.load(trainings, settings.kind).TRAIN(settings, name, inputs, run, output)

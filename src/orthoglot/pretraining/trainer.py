@@ -18,9 +18,9 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
 from orthoglot.encoders.base import resolve_device
-from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.encoders.memory import within_memory
 from orthoglot.encoders.training_settings import PretrainingSettings, ScratchNetwork, TrainingSettings
+from orthoglot.pretraining.inputs import Inputs, RunOptions
 from orthoglot.pretraining.model import PretrainingModel
 from orthoglot.pretraining.networks import TrainableEncoder, trainable_encoder
 from orthoglot.pretraining.sampling import RowSampler

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from orthoglot.encoders.settings import Kind
 from orthoglot.encoders.training_settings import PretrainingSettings
 from orthoglot.settings import Name
-
-if TYPE_CHECKING:
-    from orthoglot.encoders.kinds import Inputs, RunOptions
 
 
 class DistillationSettings(PretrainingSettings):
@@ -27,12 +23,4 @@ class DistillationSettings(PretrainingSettings):
         return {**super().origins, "teacher": self.teacher}
 
 
-def make(settings: DistillationSettings, name: str, inputs: Inputs, run: RunOptions, output: Path) -> None:
-    """As `orthoglot.pretraining.distillation.distill`."""
-    # Imported here: PyTorch takes seconds, and params.yaml is read without it.
-    from orthoglot.pretraining.distillation import distill
-
-    distill(settings, name, inputs, run, output)
-
-
-KIND = Kind(DistillationSettings, make)
+KIND = Kind(DistillationSettings)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from orthoglot.encoders.settings import Kind
 from orthoglot.encoders.training_settings import ScratchNetwork, TokensSettings, TrainingSettings
 from orthoglot.settings import Count, NotNegative, Positive, Settings, Share, Whole
-
-if TYPE_CHECKING:
-    from orthoglot.encoders.kinds import Inputs, RunOptions
 
 
 class Phase(Settings):
@@ -169,12 +165,4 @@ class EmmaXSettings(TrainingSettings):
         return f"{work}, then {second.steps} steps of {' and '.join(parts)}"
 
 
-def make(settings: EmmaXSettings, name: str, inputs: Inputs, run: RunOptions, output: Path) -> None:
-    """As `orthoglot.pretraining.emma_x.pretrain_emma_x`."""
-    # Imported here: PyTorch takes seconds, and params.yaml is read without it.
-    from orthoglot.pretraining.emma_x import pretrain_emma_x
-
-    pretrain_emma_x(settings, name, inputs, run, output)
-
-
-KIND = Kind(EmmaXSettings, make)
+KIND = Kind(EmmaXSettings)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from pydantic import model_validator
 
@@ -11,9 +10,6 @@ from orthoglot.encoders.kinds import pretrained
 from orthoglot.encoders.settings import Kind
 from orthoglot.encoders.training_settings import PretrainingSettings
 from orthoglot.settings import NotNegative, Positive, Whole
-
-if TYPE_CHECKING:
-    from orthoglot.encoders.kinds import Inputs, RunOptions
 
 
 class EmsSettings(PretrainingSettings):
@@ -71,12 +67,4 @@ class EmsSettings(PretrainingSettings):
         return self
 
 
-def make(settings: EmsSettings, name: str, inputs: Inputs, run: RunOptions, output: Path) -> None:
-    """As `orthoglot.pretraining.ems.pretrain_ems`."""
-    # Imported here: PyTorch takes seconds, and params.yaml is read without it.
-    from orthoglot.pretraining.ems import pretrain_ems
-
-    pretrain_ems(settings, name, inputs, run, output)
-
-
-KIND = Kind(EmsSettings, make, pretrained.load)
+KIND = Kind(EmsSettings, load=pretrained.load)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from orthoglot.encoders.kinds import pretrained
 from orthoglot.encoders.settings import EncoderEntry, Kind, Pooling
 from orthoglot.encoders.training_settings import Transformer
 from orthoglot.settings import Count, Positive, Whole
-
-if TYPE_CHECKING:
-    from orthoglot.encoders.kinds import Inputs, RunOptions
 
 
 class MlmSettings(EncoderEntry, Transformer):
@@ -40,12 +36,4 @@ class MlmSettings(EncoderEntry, Transformer):
     """Seed of initial weights, order of the text, dropout and hidden tokens."""
 
 
-def make(settings: MlmSettings, name: str, inputs: Inputs, run: RunOptions, output: Path) -> None:
-    """As `orthoglot.pretraining.mlm.pretrain_mlm`."""
-    # Imported here: PyTorch takes seconds, and params.yaml is read without it.
-    from orthoglot.pretraining.mlm import pretrain_mlm
-
-    pretrain_mlm(settings, name, inputs, run, output)
-
-
-KIND = Kind(MlmSettings, make, pretrained.load)
+KIND = Kind(MlmSettings, load=pretrained.load)

@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import torch
 
-from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.encoders.kinds.emma_x import EmmaXSettings, TextPhase
 from orthoglot.encoders.memory import within_memory
 from orthoglot.errors import ConfigError
@@ -24,6 +23,7 @@ from orthoglot.pretraining.emma_x_phases import (
     ParallelModel,
     TextModel,
 )
+from orthoglot.pretraining.inputs import Inputs, RunOptions
 from orthoglot.pretraining.tokenised import read_text
 from orthoglot.pretraining.trainer import Training, prepared, train_steps
 from orthoglot.pretraining.validation import validate
@@ -179,3 +179,6 @@ def _train(
         least=4,
     )
     return whole(history)
+
+
+TRAIN = pretrain_emma_x

@@ -14,13 +14,14 @@ from torch.nn import functional
 from orthoglot import atomic
 from orthoglot.encoders.base import Encoder, check_language, placed
 from orthoglot.encoders.folder import card
-from orthoglot.encoders.kinds import Inputs, RunOptions, load_encoder
+from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.kinds.distillation import DistillationSettings
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import Precision
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 from orthoglot.pretraining.collate import TokenBatch, collate, encode_batch
+from orthoglot.pretraining.inputs import Inputs, RunOptions
 from orthoglot.pretraining.model import PretrainingModel
 from orthoglot.pretraining.tokenised import SPLITS
 from orthoglot.pretraining.trainer import Training, prepared, train_on_pairs
@@ -115,3 +116,6 @@ def _stored(teacher: Encoder, training: Training, split: Split) -> np.ndarray:
                     first += len(sources)
             vectors.flush()
     return np.load(path, mmap_mode="r")
+
+
+TRAIN = distill

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.objectives.ems import Ems, Gather, Projection, XtrHead, alone
 from orthoglot.pretraining.collate import EmsBatch, EmsCollator, encode_batch
+from orthoglot.pretraining.inputs import Inputs, RunOptions
 from orthoglot.pretraining.model import PretrainingModel
 from orthoglot.pretraining.networks import TrainableEncoder
 from orthoglot.pretraining.tokenised import languages_of
@@ -81,3 +81,6 @@ def pretrain_ems(settings: EmsSettings, name: str, inputs: Inputs, run: RunOptio
             return collator(corpus[split], rows, np.random.default_rng(derive(settings.seed, *draw)))
 
         training.save(train_on_pairs(training, settings, model, make_batch), output)
+
+
+TRAIN = pretrain_ems

@@ -18,13 +18,13 @@ from torch.nn import functional
 from transformers import PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaForMaskedLM
 
 from orthoglot.encoders.base import placed, resolve_device
-from orthoglot.encoders.kinds import Inputs, RunOptions
 from orthoglot.encoders.kinds.mlm import MlmSettings
 from orthoglot.encoders.pretrained import attention_mask, save_checkpoint
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.tokenization import CheckpointTokenizer
 from orthoglot.encoders.tokenizer_training import train_bpe
 from orthoglot.pretraining.collate import Hidden, hidden_of
+from orthoglot.pretraining.inputs import Inputs, RunOptions
 from orthoglot.pretraining.masking import hidden_tokens
 from orthoglot.pretraining.sampling import RowSampler, length_batches
 from orthoglot.pretraining.tokenised import SPLITS, languages_of, monolingual, read_text, write_text
@@ -203,3 +203,6 @@ def _fit(
         batches=batches,
         validate=validate,
     )
+
+
+TRAIN = pretrain_mlm

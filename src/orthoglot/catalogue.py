@@ -1,0 +1,109 @@
+"""Single entries of the catalogue, read without the settings of everything else."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from orthoglot import yaml_files
+from orthoglot.encoders import kinds
+from orthoglot.encoders.settings import EncoderEntry
+from orthoglot.entries import known, merged, resolved
+from orthoglot.errors import ConfigError
+from orthoglot.objectives import check_method
+from orthoglot.settings import describe
+from orthoglot.training.settings import MethodSettings
+
+Section = Literal["corpora", "benchmarks", "encoders", "methods", "variants"]
+NO_FIELDS: Mapping[str, Collection[str]] = {}
+
+
+def shipped() -> Path:
+    """The params.yaml that comes with orthoglot: inside an installed package, at the root of a checkout."""
+    inside = Path(__file__).with_name("params.yaml")
+    return inside if inside.is_file() else Path(__file__).parents[2] / "params.yaml"
+
+
+def file_of(params: Path | None) -> Path:
+    """The given file, or params.yaml in this folder, or the one that comes with orthoglot."""
+    here = Path("params.yaml")
+    return params or (here if here.is_file() else shipped())
+
+
+def folder_of(params: Path) -> Path:
+    """The catalogue of a params.yaml: the folder `catalogue` next to it, or the one that comes with orthoglot."""
+    beside = params.parent / "catalogue"
+    return beside if beside.is_dir() else shipped().parent / "catalogue"
+
+
+def mapping(path: Path) -> dict[str, Any]:
+    """The content of a YAML file of names and settings.
+
+    Raises:
+        ConfigError: it holds something else.
+    """
+    values = yaml_files.read(path)
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path}: not a mapping of names to settings")
+    return values
+
+
+def section(name: Section, values: Mapping[str, Any], params: Path) -> dict[str, Any]:
+    """A section of the catalogue, with the entries that params.yaml adds and changes, as they are written.
+
+    Args:
+        name: of the section.
+        values: the content of params.yaml.
+        params: where it lies.
+    Raises:
+        ConfigError: the section of params.yaml is no mapping.
+    """
+    written = values.get(name) or {}
+    if not isinstance(written, dict):
+        raise ConfigError(f"{params}: {name}: write entries by name (given: {reprlib.repr(written)[:200]})")
+    return merged(mapping(folder_of(params) / f"{name}.yaml"), written)
+
+
+def encoder_fields() -> dict[str, frozenset[str]]:
+    """Names of the settings by kind of encoder."""
+    return {name: frozenset(kinds.kind(name).settings.model_fields) for name in kinds.names()}
+
+
+def method(name: str, params: Path | None = None) -> MethodSettings:
+    """A method of the catalogue that belongs to `params`, or of the one that comes with orthoglot.
+
+    Raises:
+        ConfigError: there is no such method, which names the known ones, or its settings are wrong.
+    """
+    values = _entry("methods", name, params, NO_FIELDS)
+    try:
+        settings = MethodSettings.model_validate(values)
+        check_method(settings.architecture, settings.partners, settings.terms)
+    except ValidationError as error:
+        raise ConfigError(f"methods.{name}: {describe(error, MethodSettings)}") from error
+    except ConfigError as error:
+        raise ConfigError(f"methods.{name}: {error}") from error
+    return settings
+
+
+def encoder(name: str, params: Path | None = None) -> EncoderEntry:
+    """An encoder of the catalogue, likewise."""
+    values = _entry("encoders", name, params, encoder_fields())
+    known(values.get("kind") if isinstance(values, dict) else None, kinds.names(), f"encoders.{name}.kind")
+    settings = kinds.kind(values["kind"]).settings
+    try:
+        return settings.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError(f"encoders.{name}: {describe(error, settings)}") from error
+
+
+def _entry(name: Section, entry: str, params: Path | None, fields: Mapping[str, Collection[str]]) -> Any:
+    """An entry in full."""
+    params = params or shipped()
+    entries = section(name, mapping(params), params)
+    known(entry, entries, name.removesuffix("s"))
+    return resolved(name, entries, fields)[entry]
