@@ -34,7 +34,7 @@ demo: setup
 	{ preset=mini; echo "demo: $(DEMO_PACKAGES) cannot be installed ($(VENV)/demo.log): part 2 alone, the preset mini"; }; \
 	rm -rf exported/$$preset; \
 	$(IN_VENV) snakemake --cores $(CORES) --config preset=$$preset && \
-	orthoglot summary --models models/$$preset --output exported/$$preset && \
+	orthoglot study results --models models/$$preset --output exported/$$preset && \
 	{ [ $$preset = mini ] || dvc commit --force --quiet on_demand; }
 
 demo-page: demo
@@ -62,7 +62,7 @@ chaos: setup
 	$(IN_VENV) python tests/fuzz/chaos.py $(FAULTS)
 
 links: setup
-	$(IN_VENV) orthoglot fetch --all --check
+	$(IN_VENV) orthoglot study fetch --all --check
 
 cluster: setup
 	@$(IN_VENV) PYTHONPATH=tests/support python -c 'import slurm_cluster, sys; sys.exit(slurm_cluster.missing() or 0)'

@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("src", "workflow", "catalogue", "profiles", "texts", "Snakefile", "dvc.yaml", ".dvcignore")
 METHODS = 48  # besides the baselines of `mini`
 DRY = ("snakemake", "--dry-run", "--cores", "2")
-WHY = ("orthoglot", "why", "results")
+WHY = ("orthoglot", "study", "why", "results")
 EMPTY_JOB = r"""#!/bin/bash
 read -r job
 [[ $job =~ \"key\":\ \"([0-9a-f]+)\" ]] && key=${BASH_REMATCH[1]}

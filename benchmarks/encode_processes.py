@@ -2,7 +2,7 @@
 
     python benchmarks/encode_processes.py CHECKPOINT 2000 text.tsv.gz ...
 
-CHECKPOINT: a folder for transformers and sentence-transformers, such as `orthoglot checkpoint me5-small` writes. The
+CHECKPOINT: a folder for transformers and sentence-transformers, such as `orthoglot get me5-small` writes. The
 sentences are the first columns of the files, as many of each. All ways take turns, in one run; loading is not timed.
 docs/benchmarks/encode.md has a table that this printed.
 """

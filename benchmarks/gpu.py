@@ -7,7 +7,7 @@ python benchmarks/gpu.py --tiny --output FOLDER          # every part on small s
 Each part runs in a process of its own and leaves FOLDER/NAME.json; the page FOLDER/gpu.md is made of these files
 alone. A part whose file is there, of the same code, settings and device, is not run again; one that is stopped leaves
 what it has measured. The exit status is 1 if a part is not done. Nothing is downloaded:
-networks have random weights, and me5-small is used where `orthoglot checkpoint` has put it. docs/gpu.md describes the
+networks have random weights, and me5-small is used where `orthoglot get` has put it. docs/gpu.md describes the
 parts.
 """
 

@@ -2,8 +2,8 @@
 
     python benchmarks/job_overhead.py WORKSPACE      # where a preset of the workflow has run; --preset NAME
 
-makes one result of each verb again, as `orthoglot job` does, and prints processor seconds: of the imports before the
-work, of the work with what it imports itself, and of all that is before and after it: the overhead.
+makes one result of each verb again, as `orthoglot study job` does, and prints processor seconds: of the imports
+before the work, of the work with what it imports itself, and of all that is before and after it: the overhead.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def alone(report: Path) -> None:
         run(job, work_timed)
 
     Job.run = run_timed
-    sys.argv = ["orthoglot", "job"]
+    sys.argv = ["orthoglot", "study", "job"]
     main()
 
 

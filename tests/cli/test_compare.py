@@ -16,13 +16,13 @@ from typer.testing import CliRunner
 
 from orthoglot import receipts
 from orthoglot.cli import app
-from orthoglot.cli.compare import compared, read_run
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import ALL, write_records
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.statistics.summary import Key, Scored, summarise, write_scores
 from orthoglot.statistics.table import frame
+from orthoglot.study.cli.compare import compared, read_run
 
 SETTINGS = ResamplingSettings(resamples=200, confidence=0.95, seed=1)
 KEYS = np.arange(300, dtype=np.uint64)
@@ -51,7 +51,9 @@ def evaluation(root: Path, method: str, share: float, keys: np.ndarray = KEYS) -
 
 
 def run(*arguments: object) -> pd.DataFrame:
-    found = CliRunner().invoke(app, ["compare", *map(str, arguments), "--csv"], catch_exceptions=False)
+    found = CliRunner().invoke(
+        app, ["study", "compare", *map(str, arguments), "--csv"], catch_exceptions=False
+    )
     return pd.read_csv(io.StringIO(found.stdout))
 
 
@@ -139,7 +141,7 @@ def test_rows_are_filtered_and_what_one_side_has_is_counted_and_listed(tmp_path:
         for method in methods:
             evaluation(tmp_path / name, method, 0.5)
     found = CliRunner().invoke(
-        app, ["compare", str(tmp_path / "a"), str(tmp_path / "b"), "--task", "tatoeba"]
+        app, ["study", "compare", str(tmp_path / "a"), str(tmp_path / "b"), "--task", "tatoeba"]
     )
     assert "sts" not in found.output
     assert "only in A: 1\n  tatoeba t meaning e meat P@1" in found.output

@@ -1,4 +1,4 @@
-"""`orthoglot plan` and `orthoglot licences`, and the numbers of docs/data.md."""
+"""`orthoglot study plan` and `orthoglot study licences`, and the numbers of docs/data.md."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_pair_that_opus_does_not_have_is_refused(tmp_path: Path) -> None:
         (ROOT / "params.yaml").read_text().replace("corpora: {}", "corpora: {nllb-oracle: {pairs: [en-gn]}}")
     )
     (tmp_path / "params.yaml").write_text(text)
-    result = run("plan", "--preset", "oracle")
+    result = run("study", "plan", "--preset", "oracle")
     assert isinstance(result.exception, ConfigError)
     assert str(result.exception) == "corpora.nllb-oracle: OPUS has no en-gn in NLLB v1; it has ay-en"
 
@@ -135,14 +135,14 @@ def test_a_model_may_do_what_all_its_corpora_allow(preset: str, answers: tuple[s
 
 
 def test_commercial_use_is_refused_where_it_is_forbidden_or_not_known() -> None:
-    assert run("licences", "--preset", "seed-sts", "--commercial").exit_code == 0
-    refused = run("licences", "--preset", "ems-62", "--commercial")
+    assert run("study", "licences", "--preset", "seed-sts", "--commercial").exit_code == 0
+    refused = run("study", "licences", "--preset", "ems-62", "--commercial")
     assert isinstance(refused.exception, ConfigError)
     assert str(refused.exception) == (
         "presets.ems-62: commercial use: ted2020-62 forbids it; "
         "it is not known of news-commentary-62, opensubtitles-62"
     )
-    unknown = run("licences", "--preset", "oracle", "--commercial")
+    unknown = run("study", "licences", "--preset", "oracle", "--commercial")
     assert str(unknown.exception) == "presets.oracle: commercial use: it is not known of nllb-oracle"
     found = json.loads(printed("licences", "--preset", "oracle", "--json"))["corpora"]
     assert found["wikimatrix-oracle"]["share_alike"] == "yes"

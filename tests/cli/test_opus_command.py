@@ -1,4 +1,4 @@
-"""`orthoglot opus` and `orthoglot fetch` of documents: what they print, with the server and without."""
+"""`orthoglot study opus` and `orthoglot study fetch` of documents: what they print, with the server and without."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_catalogue_of_opustools_answers_without_a_network(tmp_path: Path) ->
     "arguments", [("-lc", "-ll"), ("--releases",), ("--releases", "-d", "Europarl", "-r", "v8")]
 )
 def test_lists_that_say_nothing_are_refused(arguments: tuple[str, ...]) -> None:
-    assert isinstance(run("opus", "--local-db", *arguments).exception, ConfigError)
+    assert isinstance(run("study", "opus", "--local-db", *arguments).exception, ConfigError)
 
 
 def test_documents_of_a_preset_are_fetched_and_latest_is_not(server: OpusServer, tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_documents_of_a_preset_are_fetched_and_latest_is_not(server: OpusServer,
         text = text.replace("corpora: {}", f"corpora: {{voices: {json.dumps(corpus)}}}")
         text = text.replace("presets:\n", f"presets:\n  mine: {json.dumps(preset)}\n", 1)
         (tmp_path / "params.yaml").write_text(text)
-        return run("fetch", "--preset", "mine")
+        return run("study", "fetch", "--preset", "mine")
 
     done = fetch()
     assert done.exit_code == 0, done.output

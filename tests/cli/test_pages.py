@@ -26,6 +26,7 @@ from orthoglot.decomposers.architectures.plda import ARCHITECTURE as PLDA
 from orthoglot.decomposers.architectures.plda import Prior, Scatter
 from orthoglot.decomposers.base import unit
 from orthoglot.decomposers.moments import gather
+from orthoglot.study import cli as study
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -33,7 +34,7 @@ DOCS = [*(ROOT / "docs").rglob("*.md")]
 PAGES = ("README.md", "docs/quick-start.md", "docs/mine.md", "docs/use.md", "docs/vector-database.md")
 # What is not run here: the network, the workflow (tests/workflow runs it), and what needs its models.
 ELSEWHERE = re.compile(
-    r"(git clone|python3 -m venv|\. venv/bin/activate|pip install|orthoglot checkpoint|make demo|snakemake|dvc|head) ?"
+    r"(git clone|python3 -m venv|\. venv/bin/activate|pip install|orthoglot get|make demo|snakemake|dvc|head) ?"
     r"|.* models/"
 )
 PROGRAMS = ("orthoglot ", "python3 ", "make ", "snakemake ")
@@ -170,11 +171,14 @@ def test_every_block_runs_and_writes_what_it_names(
 def test_every_command_of_a_page_is_one_that_there_is(page: str) -> None:
     """Verbs, options and their values; nothing is run."""
     verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    further = typer.main.get_command(study.app).commands  # type: ignore[attr-defined]
     for language, block in BLOCK.findall((ROOT / page).read_text(encoding="utf-8")):
         for line in block.replace("\\\n", " ").splitlines() if not language else ():
             for part in line.removeprefix("$ ").split(" | "):
                 words = shlex.split(part, comments=True) if "orthoglot " in part else []
-                if words and words[0] == "orthoglot" and words[1] in verbs:
+                if words[:2] == ["orthoglot", "study"] and words[2] in further:
+                    further[words[2]].make_context(words[2], words[3:])
+                elif words and words[0] == "orthoglot" and words[1] in verbs:
                     verbs[words[1]].make_context(words[1], words[2:])
                 else:
                     assert not part.startswith("orthoglot "), line

@@ -1,4 +1,4 @@
-"""`orthoglot show` and `orthoglot schema`: what people and editors see of the settings."""
+"""`orthoglot study show` and `orthoglot study schema`: what people and editors see of the settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orthoglot.errors import ConfigError
 
 
 def shown(*arguments: str) -> str:
-    result = CliRunner().invoke(app, ["show", *arguments], catch_exceptions=False)
+    result = CliRunner().invoke(app, ["study", "show", *arguments], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.output
 
@@ -62,5 +62,5 @@ def test_the_params_yaml_of_the_folder_is_read_or_the_one_that_is_named(
 
 
 def test_schemas_are_printed_as_json() -> None:
-    result = CliRunner().invoke(app, ["schema", "catalogue"])
+    result = CliRunner().invoke(app, ["study", "schema", "catalogue"])
     assert json.loads(result.output) == json_schema.catalogue_schema()

@@ -1,4 +1,4 @@
-"""`orthoglot summary`: the table, and which model it exports."""
+"""`orthoglot study results`: the table, and which model it exports."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from orthoglot.catalogue import shipped
 from orthoglot.cli import app
-from orthoglot.cli.summary import _authors_rates
 from orthoglot.config import load
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.statistics.records import write_records
+from orthoglot.study.cli.results import _authors_rates
 
 MEANING = {"original": 80.0, "centering": 90.0, "meat": 85.0, "dream": 70.0}
 
@@ -36,7 +36,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def invoke(run: Path, *options: str) -> Any:
-    return CliRunner().invoke(app, ["summary", str(run / "results"), *options])
+    return CliRunner().invoke(app, ["study", "results", str(run / "results"), *options])
 
 
 def test_the_table_and_the_path_of_the_report(run: Path) -> None:
@@ -86,7 +86,7 @@ def test_nothing_to_export_is_one_line(run: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_folder_without_a_report_is_one_line(tmp_path: Path) -> None:
-    error = CliRunner().invoke(app, ["summary", str(tmp_path)]).exception
+    error = CliRunner().invoke(app, ["study", "results", str(tmp_path)]).exception
     assert isinstance(error, DataError)
     assert "holds no report yet: run snakemake first" in str(error)
 

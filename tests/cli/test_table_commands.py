@@ -29,7 +29,7 @@ def records(tmp_path: Path) -> Path:
 
 
 def test_table_writes_its_files(records: Path, tmp_path: Path) -> None:
-    result = run("table", "oracle", str(records), str(tmp_path / "out"))
+    result = run("study", "table", "oracle", str(records), str(tmp_path / "out"))
     assert result.returncode == 0, result.stderr
     kinds = ("csv", "html", "json", "md")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
@@ -42,12 +42,12 @@ def test_table_writes_its_files(records: Path, tmp_path: Path) -> None:
 
 
 def test_claims_writes_its_files(records: Path, tmp_path: Path) -> None:
-    assert run("claims", str(records), str(tmp_path / "out")).returncode == 0
+    assert run("study", "table", "claims", str(records), str(tmp_path / "out")).returncode == 0
     assert sorted(path.suffix for path in (tmp_path / "out").iterdir()) == [".html", ".json", ".md"]
 
 
 def test_recommend_prints_a_table_for_each_use(records: Path) -> None:
-    result = run("recommend", str(records))
+    result = run("study", "results", "--advice", str(records))
     assert result.returncode == 0, result.stderr
     assert "### Best method for retrieval" in result.stdout
     assert "| seed | 1.00 | 95.00 | – | – |" in result.stdout
@@ -70,13 +70,13 @@ def test_records_that_are_none_are_one_line(
     path = tmp_path / "records.jsonl"
     if text is not None:
         path.write_text(text)
-    result = run("table", "seed", str(path), str(tmp_path / "out"))
+    result = run("study", "table", "seed", str(path), str(tmp_path / "out"))
     assert result.returncode == status
     assert cause in error_line(result)
     assert not (tmp_path / "out").exists()
 
 
 def test_an_unknown_paper_is_a_configuration_error(records: Path, tmp_path: Path) -> None:
-    result = run("table", "dream", str(records), str(tmp_path / "out"))
+    result = run("study", "table", "dream", str(records), str(tmp_path / "out"))
     assert result.returncode == 2
     assert "no paper called dream; there are oracle, seed" in error_line(result)

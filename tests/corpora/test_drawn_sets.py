@@ -179,7 +179,7 @@ def test_a_run_fetches_and_draws_and_trains_on_none_of_it(tmp_path: Path) -> Non
     )
     with OpusServer(tmp_path / "opus") as server:
         api = {"ORTHOGLOT_OPUS_API": server.api}
-        answer = workspace.run("orthoglot", "fetch", "--preset", "mini", **api)
+        answer = workspace.run("orthoglot", "study", "fetch", "--preset", "mini", **api)
         asked = len(server.requests)
         workspace.run("snakemake", "--cores", "2", "data/mini/bitext/qaa-qab", **api)
         assert len(server.requests) == asked == 2

@@ -305,23 +305,23 @@ def test_the_command_fetches_a_preset_and_compares_it_later(server: OpusServer, 
         presets__mini__benchmarks=["mini-tatoeba", "fetched"],
         presets__mini__corpora=["mini", "more"],
     )
-    answer = workspace.run("orthoglot", "fetch", "--preset", "mini")
+    answer = workspace.run("orthoglot", "study", "fetch", "--preset", "mini")
     assert (
         "5 files and 0 corpora of OPUS are in .cache/fetched: benchmarks.fetched, corpora.more"
         in answer.stdout
     )
     assert len(server.requests) == 5
-    workspace.run("orthoglot", "fetch", "--preset", "mini", ORTHOGLOT_OFFLINE="1")
+    workspace.run("orthoglot", "study", "fetch", "--preset", "mini", ORTHOGLOT_OFFLINE="1")
     assert len(server.requests) == 5
-    plan = workspace.run("orthoglot", "plan", "--preset", "mini").stdout
+    plan = workspace.run("orthoglot", "study", "plan", "--preset", "mini").stdout
     (row,) = [line.split() for line in plan.splitlines() if line.startswith("corpora.more ")]
     assert row == ["corpora.more", "1", "files", "?", "4", "B", "4", "B", "?", "own"]
     (server.folder / HOST / "c.qab.tsv").write_text("a\tc\n")
-    refused = workspace.run("orthoglot", "fetch", "--preset", "mini", "--check", check=False)
+    refused = workspace.run("orthoglot", "study", "fetch", "--preset", "mini", "--check", check=False)
     assert refused.returncode == 4
     assert "raw.example.org/c.qab.tsv: SHA-256 is" in refused.stdout
     assert "1 of 5 files are not as fetched.lock has them" in refused.stdout
-    both = workspace.run("orthoglot", "fetch", "--all", "--preset", "mini", check=False)
+    both = workspace.run("orthoglot", "study", "fetch", "--all", "--preset", "mini", check=False)
     assert "--all, --preset: give one of them" in both.stdout
 
 

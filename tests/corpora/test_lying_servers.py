@@ -480,7 +480,7 @@ def test_no_lie_is_an_answer_to_a_question(answer: str) -> None:
 def test_a_header_without_a_colon_shows_no_traceback() -> None:
     answer = b'{"corpora": []}'
     with LyingServer(ok("no colon", f"Content-Length: {len(answer)}", body=answer)) as server:
-        command = [sys.executable, "-m", "orthoglot", "opus", "--corpus", "Tatoeba"]
+        command = [sys.executable, "-m", "orthoglot", "study", "opus", "--corpus", "Tatoeba"]
         ended = subprocess.run(
             command, env={**os.environ, "ORTHOGLOT_OPUS_API": server.address}, capture_output=True, text=True
         )

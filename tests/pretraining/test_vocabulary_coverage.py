@@ -51,7 +51,8 @@ def test_more_than_a_tenth_is_told_by_language(caplog: pytest.LogCaptureFixture)
     unknown.warn()
     assert warnings(caplog) == [
         "50.0% of 12 tokens of ru are unknown to it, which reads all of them as one; start from an encoder that knows "
-        "them (see `orthoglot langs ru --text FILE`), raise character_coverage of a new tokenizer, or leave ru out"
+        "them (see `orthoglot study show language ru --text FILE`), raise character_coverage of a new tokenizer, or "
+        "leave ru out"
     ]
 
 

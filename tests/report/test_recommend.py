@@ -156,7 +156,9 @@ def test_nothing_to_rank_is_reported_and_an_unknown_use_refused() -> None:
 def test_json_has_the_standings_of_each_use(tmp_path: Path) -> None:
     values = {"original": [50], "dream": [60, 60], "seed": [55, 65]}
     write_records(tmp_path / "records.jsonl", run({("a", "heldout"): values}))
-    told = CliRunner().invoke(app, ["recommend", str(tmp_path / "records.jsonl"), "--json"])
+    told = CliRunner().invoke(
+        app, ["study", "results", "--advice", str(tmp_path / "records.jsonl"), "--json"]
+    )
     found = {one["use"]: one for one in json.loads(told.stdout)}
     assert list(found) == list(USES)
     assert {one["method"] for one in found["retrieval"]["standings"]} == set(values)

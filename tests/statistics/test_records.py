@@ -146,14 +146,14 @@ def test_damaged_lines_are_refused(damage: str, receipt: bool, results: Path) ->
 @pytest.mark.parametrize(
     "command",
     [
-        ["summary", "{folder}"],
-        ["recommend", "{file}"],
-        ["table", "oracle", "{file}", "{out}"],
-        ["claims", "{file}", "{out}"],
-        ["compare", "{file}", "{file}"],
-        ["compare", "{folder}", "{folder}"],
+        ["study", "results", "{folder}"],
+        ["study", "results", "{file}", "--advice"],
+        ["study", "table", "oracle", "{file}", "{out}"],
+        ["study", "table", "claims", "{file}", "{out}"],
+        ["study", "compare", "{file}", "{file}"],
+        ["study", "compare", "{folder}", "{folder}"],
     ],
-    ids=lambda command: " ".join(command[:2]),
+    ids=lambda command: " ".join(command[:3]),
 )
 def test_no_command_shows_a_result_that_is_not_as_its_job_wrote_it(
     command: list[str], name: str, results: Path, tmp_path: Path

@@ -1,4 +1,4 @@
-"""Stands for the command `orthoglot job` in a workspace: every verb writes fixed bytes that depend on what it reads.
+"""Stands for `orthoglot study job` in a workspace: every verb writes fixed bytes that depend on what it reads.
 
 A verb waits as long as a file `.cache/wait/FOLDER` exists, with an empty file "started" in its unfinished folder.
 """

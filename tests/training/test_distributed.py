@@ -77,5 +77,5 @@ def test_another_number_of_processes_than_the_settings_say_is_refused(
 def test_a_process_that_fails_fails_the_whole(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     message = "training in 2 processes failed with exit code 1"
     with (tmp_path / "lock").open("w") as lock, pytest.raises(DataError, match=message):
-        ranks.launch(2, ["train-together", "no-such-job.json", "nowhere"], lock)
+        ranks.launch(2, ["study", "train-together", "no-such-job.json", "nowhere"], lock)
     assert "no-such-job.json: No such file or directory" in capfd.readouterr().err

@@ -216,7 +216,7 @@ def test_the_lock_outlives_a_verb_that_is_killed_alone(
     job = plan.jobs[output]
     Path("job.json").write_text(job_text(plan, output, bitext))
     with open("job.json") as typed:
-        verb = subprocess.Popen([sys.executable, "-m", "orthoglot", "job"], stdin=typed)
+        verb = subprocess.Popen([sys.executable, "-m", "orthoglot", "study", "job"], stdin=typed)
     lock = LOCKS / f"{job.folder}.lock"
 
     def held() -> bool:

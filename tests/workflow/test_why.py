@@ -32,7 +32,7 @@ def changed(ran: Workspace, tmp_path: Path) -> Workspace:
 
 
 def why(workspace: Workspace, folder: str) -> list[str]:
-    return workspace.run(sys.executable, "-m", "orthoglot", "why", folder).stdout.splitlines()
+    return workspace.run(sys.executable, "-m", "orthoglot", "study", "why", folder).stdout.splitlines()
 
 
 def test_a_result_that_is_up_to_date_says_so(ran: Workspace) -> None:
@@ -73,7 +73,7 @@ def test_files_of_the_user_and_damage_are_named(changed: Workspace) -> None:
 
 
 def test_a_folder_that_no_job_makes_and_another_place_are_refused(ran: Workspace, tmp_path: Path) -> None:
-    command = sys.executable, "-m", "orthoglot", "why"
+    command = sys.executable, "-m", "orthoglot", "study", "why"
     refused = ran.run(*command, "data/mine", check=False)
     assert refused.returncode == 2
     assert "params.yaml asks for no data/mine" in refused.stdout

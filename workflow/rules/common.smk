@@ -46,7 +46,7 @@ def done(*folders, by=None):
 
 
 def job(wildcards):
-    """Parameter function: the job as `orthoglot job` reads it."""
+    """Parameter function: the job as `orthoglot study job` reads it."""
     return plan.as_json(wildcards.key)
 
 

@@ -13,7 +13,7 @@ rule generate:
     params:
         job=job,
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # Archives from OPUS, over the network
@@ -31,7 +31,7 @@ rule fetch:
     params:
         job=job,
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # Files of a test set or corpus that have addresses, over the network
@@ -49,7 +49,7 @@ rule download:
     params:
         job=job,
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # A test set in the form that all tasks read
@@ -73,7 +73,7 @@ rule benchmark:
     params:
         job=job,
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # Clean sentence pairs without those of the benchmarks, in three splits
@@ -98,7 +98,7 @@ rule prepare:
     params:
         job=job,
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # Clean text without translations, in shards
@@ -124,4 +124,4 @@ rule shard:
     params:
         job=job,
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"

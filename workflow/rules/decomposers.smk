@@ -19,4 +19,4 @@ rule decompose:
     params:
         job=job,
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"

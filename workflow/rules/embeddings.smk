@@ -19,4 +19,4 @@ rule embed:
     params:
         job=job,
     shell:
-        "orthoglot job --processes {threads} <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job --processes {threads} <<< {params.job:q} 2>&1 | to_log {log:q}"

@@ -18,7 +18,7 @@ rule tokenise:
     params:
         job=job,
     shell:
-        "RAYON_NUM_THREADS={threads} orthoglot job --processes {threads} <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "RAYON_NUM_THREADS={threads} orthoglot study job --processes {threads} <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # A trained encoder, or one that was trained elsewhere
@@ -44,4 +44,4 @@ rule pretrain:
     params:
         job=job,
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"

@@ -23,7 +23,7 @@ rule evaluate:
     params:
         job=job,
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # All records, their tables and figures, and one HTML page
@@ -63,7 +63,7 @@ rule report:
     params:
         job=job_of("results"),
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # An encoder that goes on training on a benchmark, and what it scores
@@ -85,7 +85,7 @@ rule finetune:
     params:
         job=job,
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # The records of an encoder's fine-tunings
@@ -107,4 +107,4 @@ rule gather:
     params:
         job=job,
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"

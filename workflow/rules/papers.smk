@@ -29,4 +29,4 @@ for folder in plan.tables():
         params:
             job=job_of(folder),
         shell:
-            "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+            "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"

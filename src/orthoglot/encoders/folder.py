@@ -218,5 +218,5 @@ def check_revision(checkpoint: str, revision: str) -> None:
     if not os.path.isdir(checkpoint) and not COMMIT.fullmatch(revision):
         raise ConfigError(
             f"checkpoint {checkpoint!r}: no such folder, and as a hub id it needs a commit of 40 hex digits"
-            f" as revision, not {revision!r}; orthoglot checkpoint NAME fetches an encoder of the catalogue"
+            f" as revision, not {revision!r}; orthoglot get NAME fetches an encoder of the catalogue"
         )

@@ -74,7 +74,7 @@ class LaserEncoder(TokenEncoder):
 
     @classmethod
     def load(cls, folder: Path, device: str = "cpu", precision: Precision = "float32") -> LaserEncoder:
-        """Read an encoder folder: encoder.json, and the folder that it names, which `orthoglot convert-laser` wrote.
+        """Read an encoder folder: encoder.json, and the folder that it names, which `orthoglot get` wrote.
 
         Raises:
             ConfigError: LASER1 needs a segmenter that is not installed.

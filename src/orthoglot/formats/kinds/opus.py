@@ -32,7 +32,7 @@ FILES_OF_XML = (
 
 
 class OpusSettings(PairedSettings):
-    """One OPUS corpus in one or more language pairs; `orthoglot opus` lists what there is."""
+    """One OPUS corpus in one or more language pairs; `orthoglot study opus` lists what there is."""
 
     verb = "fetch"
     home = "opus"
@@ -42,8 +42,8 @@ class OpusSettings(PairedSettings):
     corpus: Name
     """OPUS's name of the corpus, e.g. GlobalVoices."""
     version: Name
-    """Its release, e.g. v2018q4; `orthoglot opus --corpus NAME --releases` lists them. `latest` is refused: it would be
-    another text tomorrow."""
+    """Its release, e.g. v2018q4; `orthoglot study opus --corpus NAME --releases` lists them. `latest` is refused: it
+    would be another text tomorrow."""
     preprocess: Preprocess = "moses"
     """Which files of OPUS are read: moses, aligned lines; xml, documents of words, with a space between two; raw, the
     same documents as they were written. The last two have alignments with scores."""

@@ -1,4 +1,4 @@
-"""`orthoglot plan`: what a preset takes and which printed numbers it measures, before anything is fetched."""
+"""`orthoglot study plan`: what a preset takes and which printed numbers it measures, before anything is fetched."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def plan(
 
     Bytes and hours of text and test sets; hours of trainings on GPUs, from the rates of one H100; licences.
 
-    Example: orthoglot plan --preset ems-62
+    Example: orthoglot study plan --preset ems-62
     """
     from orthoglot import catalogue, config
     from orthoglot.fetching import lock

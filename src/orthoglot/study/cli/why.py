@@ -1,4 +1,4 @@
-"""`orthoglot why`: what has changed since a folder was made."""
+"""`orthoglot study why`: what has changed since a folder was made."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def why(
 ) -> None:
     """Say why the job that makes a folder would run again: settings, code and files that have changed.
 
-    Example: orthoglot why results --config preset=mini loss=seed
+    Example: orthoglot study why results --config preset=mini loss=seed
 
     A change of an earlier job names that job in brackets. The exit status is 0 whether it would run or not.
     """

@@ -1,7 +1,8 @@
-"""The end of a run: a short table, and the best method's meaning vectors as a model to use."""
+"""The end of a run: a short table, advice, and the best method's meaning vectors as a model to use."""
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,18 +14,23 @@ from orthoglot.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from orthoglot.report.headline import Row
+    from orthoglot.statistics.records import Record
 
 
-def summary(
-    results: Annotated[Path, typer.Argument(help="the folder of a report")] = Path("results"),
+def results(
+    run: Annotated[Path, typer.Argument(help="the folder of a report, or its records")] = Path("results"),
+    advice: Annotated[
+        bool, typer.Option(help="say which method is best for retrieval, scoring and search")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="the advice as JSON")] = False,
     models: Annotated[
         Path | None, typer.Option(help="models/PRESET: export the first encoder's best method from there")
     ] = None,
     output: Annotated[Path | None, typer.Option(help="a new folder for that export")] = None,
 ) -> None:
-    """Print a run's answer, and export a model.
+    """Print a run's answer or advice, and export a model.
 
-    Example: orthoglot summary --models models/demo --output m
+    Example: orthoglot study results --models models/demo --output m
 
     The model gives the meaning vectors of the table's best method, of those that are one map for all languages: it is
     shown to gain, or has the highest P@1.
@@ -36,17 +42,21 @@ def summary(
 
     if (models is None) != (output is None):
         raise ConfigError("--models and --output go together")
-    if not (results / "records.jsonl").is_file():
-        raise DataError(f"{results} holds no report yet: run snakemake first")
-    records = read_records(results / "records.jsonl")
+    if as_json and not advice:
+        raise ConfigError("--json is the form of --advice")
+    file = run / "records.jsonl" if run.is_dir() or not run.exists() else run
+    if not file.is_file():
+        raise DataError(f"{run} holds no report yet: run snakemake first")
+    records = read_records(file)
+    if advice:
+        _advise(records, as_json)
+        return
     rows = headline(frame(records), most=terminal.METHODS, authors=_authors_rates())
     if not rows:
-        raise DataError(f"{results}: no encoder was scored by retrieval")
+        raise DataError(f"{run}: no encoder was scored by retrieval")
     confidence = records[0].facts.get("confidence")
     if confidence is None:
-        raise DataError(
-            f"{results}/records.jsonl: its records do not state the confidence of their intervals"
-        )
+        raise DataError(f"{file}: its records do not state the confidence of their intervals")
     for line in terminal.screen(rows, float(confidence)):
         typer.echo(line)
     typer.echo("P@1 in percent: translations found first by the meaning and by the language vector.")
@@ -56,12 +66,29 @@ def summary(
         )
     if any("authors" in row.training for row in rows):
         typer.echo("Training: epochs at most and learning rate. At its authors' rate a method may do better.")
-    typer.echo(f"report: {(results / 'report.html').resolve()}")
+    typer.echo(f"report: {file.with_name('report.html').resolve()}")
     if models is not None and output is not None:
-        method, refused = _export(rows, models, output, results / "records.jsonl")
+        method, refused = _export(rows, models, output, file)
         typer.echo(f"use now: {output.resolve()}, the meaning vectors of {method} on {rows[0].encoder}")
         for better, why in refused.items():
             typer.echo(f"         not {better}, although it does better: {why}")
+
+
+def _advise(records: Sequence[Record], as_json: bool) -> None:
+    """Print which method is best for each use, as a table or as JSON."""
+    from orthoglot.report import recommend
+    from orthoglot.report.tables import markdown
+
+    verdicts = [recommend.recommend(records, use) for use in recommend.USES]
+    if as_json:
+        content = [
+            {**verdict._asdict(), "standings": [row._asdict() for row in verdict.standings]}
+            for verdict in verdicts
+        ]
+        typer.echo(json.dumps(content, indent=1))
+        return
+    for verdict in verdicts:
+        typer.echo(markdown([recommend.table(verdict)]) if verdict.standings else recommend.verdict(verdict))
 
 
 def _authors_rates() -> dict[frozenset[str], str]:

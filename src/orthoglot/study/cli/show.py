@@ -1,18 +1,21 @@
-"""`orthoglot show`: an entry of the settings in full."""
+"""`orthoglot study show`: an entry of the settings in full."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from orthoglot.cli import options
+from orthoglot.errors import ConfigError
+from orthoglot.study.cli.language import show_language
 
 if TYPE_CHECKING:
     from orthoglot.config import Params as Settings
 
-Kind = Literal["preset", "corpus", "benchmark", "encoder", "method", "variant"]
+Kind = Literal["preset", "corpus", "benchmark", "encoder", "method", "variant", "language"]
 
 
 def show(
@@ -21,11 +24,23 @@ def show(
         str | None, typer.Argument(help="an entry, KIND.NAME of a variant; all are listed if not given")
     ] = None,
     params: options.Params = None,
+    text: Annotated[
+        Path | None,
+        typer.Option(help="of a language: UTF-8 sample; else prepared text under data/PRESET/bitext, if any"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="of a language: print JSON")] = False,
 ) -> None:
-    """Print an entry of params.yaml or the catalogue in full.
+    """Print an entry of params.yaml or the catalogue in full, or which encoders cover a language.
 
-    Example: orthoglot show encoder ems-mini
+    Example: orthoglot study show encoder ems-mini
     """
+    if kind == "language":
+        if name is None:
+            raise ConfigError("name the language in any spelling: gn, grn, grn_Latn")
+        show_language(name, params, text, as_json)
+        return
+    if text or as_json:
+        raise ConfigError(f"--text and --json are for a language, not for a {kind}")
     import yaml
 
     from orthoglot import catalogue, config
@@ -36,10 +51,10 @@ def show(
         options.print_table([(entry, _summary(kind, values)) for entry, values in entries.items()])
         return
     known(name, entries, kind)
-    text = yaml.safe_dump(
+    shown = yaml.safe_dump(
         {name: entries[name]}, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None
     )
-    typer.echo(text, nl=False)
+    typer.echo(shown, nl=False)
 
 
 def _entries(settings: Settings, kind: Kind) -> dict[str, dict[str, Any]]:
@@ -71,5 +86,5 @@ def _summary(kind: Kind, values: dict[str, Any]) -> str:
         case "method":
             terms = f": {', '.join(values['terms'])}" if values["terms"] else ""
             return values["architecture"] + terms
-        case "variant":
+        case _:
             return json.dumps(values) if values else "the encoder as it is"

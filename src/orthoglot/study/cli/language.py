@@ -1,4 +1,4 @@
-"""`orthoglot langs`: which encoders cover a language."""
+"""Which encoders cover a language."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -27,17 +27,14 @@ ANSWERS = (
 )
 
 
-def langs(
-    code: Annotated[str, typer.Argument(help="the language in any spelling: gn, grn, grn_Latn")],
-    params: options.Params = None,
-    text: Annotated[
-        Path | None, typer.Option(help="UTF-8 sample; else prepared text under data/PRESET/bitext, if any")
-    ] = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Say which encoders cover a language, and how they tokenise it.
+def show_language(code: str, params: Path | None, text: Path | None, as_json: bool) -> None:
+    """Print which encoders cover a language, and how they tokenise it.
 
-    Example: orthoglot langs gn --text gn.txt
+    Args:
+        code: the language in any spelling.
+        params: see `options.Params`.
+        text: UTF-8 sample; None for prepared text under data/PRESET/bitext, if any.
+        as_json: print JSON.
     """
     from orthoglot.languages import canonical, script
     from orthoglot.text.bitext import read_sentences

@@ -1,4 +1,4 @@
-"""`orthoglot schema`: the JSON schemas of the settings."""
+"""`orthoglot study schema`: the JSON schemas of the settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 def schema(file: Annotated[Literal["params", "catalogue"], typer.Argument(help="of which file")]) -> None:
     """Print the JSON schema of params.yaml or the catalogue.
 
-    Example: orthoglot schema params
+    Example: orthoglot study schema params
     """
     from orthoglot.json_schema import catalogue_schema, params_schema
 

@@ -1,4 +1,4 @@
-"""`orthoglot licences`: what a model trained on a preset may be used for."""
+"""`orthoglot study licences`: what a model trained on a preset may be used for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def licences(
 ) -> None:
     """Say what a model trained on a preset may be used for.
 
-    Example: orthoglot licences --preset ems-62
+    Example: orthoglot study licences --preset ems-62
     """
     from orthoglot import catalogue, config
     from orthoglot.fetching.licences import terms

@@ -1,4 +1,4 @@
-"""`orthoglot opus`: what OPUS has."""
+"""`orthoglot study opus`: what OPUS has."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def opus(
 ) -> None:
     """List what OPUS has, with sizes; options are those of opus_get.
 
-    Example: orthoglot opus --source en --target gn
+    Example: orthoglot study opus --source en --target gn
     """
     from orthoglot.fetching import catalogue
     from orthoglot.fetching.opus import list_entries

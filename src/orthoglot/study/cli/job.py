@@ -1,4 +1,4 @@
-"""`orthoglot job`: what the rules of the workflow run."""
+"""`orthoglot study job`: what the rules of the workflow run."""
 
 from __future__ import annotations
 

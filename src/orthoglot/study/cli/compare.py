@@ -56,7 +56,7 @@ def compare(
 ) -> None:
     """Print what two runs measured, and B - A.
 
-    Example: orthoglot compare HEAD~1 results --view meaning
+    Example: orthoglot study compare HEAD~1 results --view meaning
 
     A folder may be results/ or one with evaluations, e.g. evaluations/mini. Where both sides have the scores of each
     sentence, in the folder itself or in the evaluations that results/ were made of, the interval of the difference is

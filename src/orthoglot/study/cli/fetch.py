@@ -1,4 +1,4 @@
-"""`orthoglot fetch`: the files of a preset, brought here before a run."""
+"""`orthoglot study fetch`: the files of a preset, brought here before a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def fetch(
 ) -> None:
     """Fetch the text and the test sets of a preset into .cache/fetched, e.g. before a run without a network.
 
-    Example: orthoglot fetch --preset real
+    Example: orthoglot study fetch --preset real
     """
     from orthoglot import catalogue, config
     from orthoglot.fetching import files, opus

@@ -1,0 +1,31 @@
+"""A paper's tables with a run's numbers, and what papers claim, tested on a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orthoglot.cli import options
+
+
+def table(
+    paper: Annotated[str, typer.Argument(help="oracle, seed, ems-encoders, xrete; or claims")],
+    records: options.RecordsFile,
+    output: Annotated[
+        Path,
+        typer.Argument(help="folder for PAPER-table.md and the like"),
+    ],
+) -> None:
+    """Write a paper's tables with a run's numbers, or what ORACLE and SEED claim, tested on a run.
+
+    Example: orthoglot study table oracle results/records.jsonl tables
+    """
+    from orthoglot.papers.table import write_claims, write_results
+    from orthoglot.statistics.records import read_records
+
+    if paper == "claims":
+        write_claims(read_records(records), output)
+    else:
+        write_results(paper, records, output)
