@@ -97,16 +97,6 @@ def check_no_folder(path: Path) -> None:
         )
 
 
-def remove(file: Path) -> None:
-    """Remove a file, if there is one.
-
-    Raises:
-        IsADirectoryError: see `check_no_folder`.
-    """
-    check_no_folder(file)
-    file.unlink(missing_ok=True)
-
-
 def _remove_left(path: Path, machine: str) -> None:
     """Remove what processes that were killed on this machine have left of writing a file."""
     start, end = f"{path.name}.{machine}-", ".partial"

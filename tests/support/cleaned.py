@@ -83,7 +83,7 @@ def clean(
         accepted = [pair for row, pair in enumerate(accepted) if row not in near]
     lengths = np.array([[*map(len, pair)] for pair in accepted], dtype=float).reshape(-1, 2)
     rows = np.arange(len(accepted))
-    while len(rows) and not settings.opusfilter:
+    while len(rows):
         scaled = np.log(lengths[rows] / lengths[rows].mean(axis=0))
         similar = np.abs(scaled[:, 0] - scaled[:, 1]) <= np.log(settings.max_ratio)
         if similar.all():

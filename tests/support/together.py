@@ -68,7 +68,7 @@ def main() -> None:
     """Serve."""
     import torch
 
-    from orthoglot.apply import calibrate, evaluate, explore, export, fit, mine_shards, score  # noqa: F401
+    from orthoglot.apply import calibrate, evaluate, explore, export, fit, mine, score  # noqa: F401
 
     torch.set_num_threads(1)
     for line in sys.stdin:

@@ -614,20 +614,6 @@ def test_text_without_translations_is_cleaned_and_read_by_the_encoder_that_asks_
     assert changed(before, keys(other)) >= {"shard", "pretrain"}
 
 
-def test_a_file_of_opusfilter_is_read_by_the_jobs_that_clean_text(
-    values: dict[str, Any], tmp_path: Path
-) -> None:
-    file = tmp_path / "filters.yaml"
-    values["presets"]["mini"]["cleaning"] = {"opusfilter": str(file)}
-    missing = Plan(config.check(values))
-    assert missing.jobs["data/mini/bitext/qaa-qab"].own[str(file)] == "presets.mini.cleaning.opusfilter"
-    file.write_text("steps: []\n")
-    before = keys(values)
-    file.write_text("steps: [{}]\n")
-    assert changed(before, keys(values)) >= {"prepare", "embed"}
-    assert "generate" not in changed(before, keys(values))
-
-
 TEXT_OF_ALL = {
     "corpora/mono": TEXT,
     "presets/mini/corpora": ["mini", "mono"],

@@ -24,7 +24,6 @@ from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import not_finite
 from orthoglot.search.exact_or_cells import check_search, search
 from orthoglot.search.margins import Margin, Mined, Strategy, both_cosines, candidates, mine_found
-from orthoglot.search.neighbours import Nearest
 from orthoglot.text.bitext import SIDES
 from orthoglot.text.keys import normalised
 
@@ -85,6 +84,9 @@ def mine(
 ) -> tuple[Mined, dict[str, object]]:
     """Pairs of rows of two arrays of vectors that may be translations, by falling margin, and how they were searched.
 
+    The facts also hold `suggested_threshold` (`orthoglot.apply.threshold.suggest`) or, of a given threshold,
+    `expected_precision` (`orthoglot.apply.expected.Decoys.expected`), where there is one.
+
     Args:
         x: (n, D), rows of length 1.
         y: (m, D), rows of length 1.
@@ -106,9 +108,20 @@ def mine(
         if len(wrong := not_finite(vectors)):
             raise DataError(f"{name}: vector {wrong[0]} (from 0) is not finite")
     found, facts = search(x, y, neighborhood, device=device, threads=threads, memory=memory)
-    how: dict[str, Any] = {"margin": margin, "retrieval": retrieval, "threshold": threshold, "best": best}
-    pairs, further = by_margin(found, both_cosines(x, y, found), **how)
-    return pairs, facts | further
+    cosine = both_cosines(x, y, found)
+    if best > 1:
+        pairs = candidates(found, cosine, margin, best)
+        pairs = Mined(*(column[np.argsort(-pairs.margins, kind="stable")] for column in pairs))
+    else:
+        pairs = mine_found(found, cosine, margin, retrieval)
+        if threshold is None:
+            facts["suggested_threshold"] = suggest(found, cosine, pairs, margin)
+        elif Decoys.possible(found, pairs, retrieval):
+            expected = Decoys(found, cosine, pairs, margin).expected(threshold)
+            facts["expected_precision"] = expected.precision
+    if threshold is not None:
+        pairs = Mined(*(column[pairs.margins >= threshold] for column in pairs))
+    return pairs, facts
 
 
 def check_mining(margin: str, retrieval: str, neighborhood: int, threshold: float | None, best: int) -> None:
@@ -123,36 +136,6 @@ def check_mining(margin: str, retrieval: str, neighborhood: int, threshold: floa
     if threshold is not None and not (isinstance(threshold, Real) and math.isfinite(threshold)):
         raise ConfigError(f"threshold {threshold!r}: give a finite number, or None")
     check_best(best, retrieval, neighborhood)
-
-
-def by_margin(
-    found: Nearest,
-    cosine: Nearest,
-    *,
-    margin: Margin,
-    retrieval: Strategy,
-    threshold: float | None,
-    best: int,
-) -> tuple[Mined, dict[str, object]]:
-    """The pairs among neighbours whose cosines are known, and `suggested_threshold` or `expected_precision`.
-
-    Arguments as of `mine`; for the suggestion see `orthoglot.apply.threshold.suggest`, for the precision, which is of
-    a given threshold, `orthoglot.apply.expected.Decoys.expected`.
-    """
-    facts: dict[str, object] = {}
-    if best > 1:
-        pairs = candidates(found, cosine, margin, best)
-        pairs = Mined(*(column[np.argsort(-pairs.margins, kind="stable")] for column in pairs))
-    else:
-        pairs = mine_found(found, cosine, margin, retrieval)
-        if threshold is None:
-            facts["suggested_threshold"] = suggest(found, cosine, pairs, margin)
-        elif Decoys.possible(found, pairs, retrieval):
-            expected = Decoys(found, cosine, pairs, margin).expected(threshold)
-            facts["expected_precision"] = expected.precision
-    if threshold is not None:
-        pairs = Mined(*(column[pairs.margins >= threshold] for column in pairs))
-    return pairs, facts
 
 
 def side_vectors(

@@ -260,12 +260,6 @@ def _rows(vectors: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
     return every
 
 
-def identity_of(folder: Path, precision: Precision) -> tuple[str, Decomposer | None]:
-    """The `identity` and the decomposer of the model of a folder, whose encoder is not loaded; see `Model.load`."""
-    with located(folder) as (_, decomposer, made_by):
-        return _made_by(made_by, precision), decomposer
-
-
 @contextmanager
 def located(folder: Path) -> Iterator[tuple[Path, Decomposer | None, str]]:
     """The encoder's folder, the decomposer, and the SHA-256 of both."""

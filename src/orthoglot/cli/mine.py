@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from orthoglot.cli import options
-from orthoglot.errors import ConfigError, DataError
+from orthoglot.errors import ConfigError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,18 +59,6 @@ def mine(
         ),
     ] = 1.0,
     checkpoint: options.Checkpoint = None,
-    shards: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SxT", help="cut the texts into S and T parts for many jobs; alone, merge what these made"
-        ),
-    ] = None,
-    encode: Annotated[
-        int | None, typer.Option(min=1, help="of --shards: encode this part, 1 to S+T, and end")
-    ] = None,
-    search: Annotated[
-        int | None, typer.Option(min=1, help="of --shards: search this pair of parts, 1 to S*T, and end")
-    ] = None,
 ) -> None:
     """Find translations in two texts.
 
@@ -84,7 +71,6 @@ def mine(
         raise ConfigError("only one of the two texts can be standard input")
     if folders := [path for path in paths if path.is_dir()]:
         raise ConfigError(f"{folders[0]} is a folder: orthoglot align pairs the documents of two folders")
-    counts = _counts(shards, encode, search, paths, checkpoint)
     options.check_outputs(output, inputs=[*paths, calibration])
     options.check_lines(*paths)
     options.check_model(model)
@@ -96,33 +82,23 @@ def mine(
     check_output(output, tags)
     languages = codes_of(tags)
     check_best(best, retrieval, neighborhood)
-    texts = [] if counts else [list(read_sentences(path)) for path in paths]
+    texts = [list(read_sentences(path)) for path in paths]
 
     # Only now the libraries that take seconds.
     import numpy as np
 
     from orthoglot.apply import mine as mining
     from orthoglot.apply.calibration import Calibration, percent
-    from orthoglot.apply.mine_shards import Shards
-    from orthoglot.apply.model import identity_of
     from orthoglot.decomposers.own_mean import adaptable
     from orthoglot.search.margins import Mined
 
-    if counts is None:
-        ours, theirs = (mining.distinct(lines, str(path)) for lines, path in zip(texts, paths, strict=True))
-    if counts is None or encode:
-        opened = options.open_model(model, device, threads, part, precision)
-        identity, decomposer = opened.model.identity, opened.model.decomposer
-        view, place = opened.part, opened.search
-    else:
-        identity, decomposer = identity_of(options.model_folder(model), precision)
-        view = part or ("meaning" if decomposer else "sentence")
-        place = options.search_place(device, threads)
+    ours, theirs = (mining.distinct(lines, str(path)) for lines, path in zip(texts, paths, strict=True))
+    opened = options.open_model(model, device, threads, part, precision)
+    identity, view = opened.model.identity, opened.part
     known = Calibration.load(calibration) if calibration else None
     if own_mean is None:
         own_mean = known.own_mean if known else True
-    decomposer = adaptable(decomposer, view) if own_mean else None
-    own_mean = decomposer is not None
+    own_mean = own_mean and adaptable(opened.model.decomposer, view) is not None
     if known:
         given = (identity, view, margin, retrieval, neighborhood, own_mean)
         stated = (known.model, known.part, known.margin, known.retrieval, known.neighborhood, known.own_mean)
@@ -132,36 +108,21 @@ def mine(
                 "float32 where --precision differs"
             )
         threshold = known.threshold if threshold is None else threshold
-    shared: dict[str, Any] = {"part": view, "languages": languages, "own_mean": own_mean}
-    how: dict[str, Any] = {"margin": margin, "retrieval": retrieval, "threshold": threshold, "best": best}
-    where: dict[str, Any] = {"memory": memory, **place}
-    every: dict[str, Any] = {**how, "neighborhood": neighborhood, **where}
-    with options.vectors_folder(checkpoint, output, shared=counts is not None) as work:
-        if counts:
-            jobs = Shards.of(
-                work,
-                paths,
-                counts,
-                languages,
-                model=identity,
-                part=view,
-                neighborhood=neighborhood,
-                decomposer=decomposer,
-            )
-            if encode:
-                jobs.encode(encode, opened.model)
-            elif search:
-                jobs.search(search, **where)
-            if encode or search:
-                return
-            with jobs.merge() as merged:
-                pairs, further = mining.by_margin(merged.found, merged.cosine, **how)
-                (ours, theirs), facts = merged.sides, merged.facts | further
-        else:
-            vectors = mining.side_vectors(
-                opened.model, (ours, theirs), work, **shared, device=place["device"]
-            )
-            pairs, facts = mining.mine(*vectors, **every)
+    vector_options: dict[str, Any] = {"part": view, "languages": languages, "own_mean": own_mean}
+    search_options: dict[str, Any] = {
+        "margin": margin,
+        "retrieval": retrieval,
+        "threshold": threshold,
+        "best": best,
+        "neighborhood": neighborhood,
+        "memory": memory,
+        **opened.search,
+    }
+    with options.vectors_folder(checkpoint, output) as folder:
+        vectors = mining.side_vectors(
+            opened.model, (ours, theirs), folder, **vector_options, device=opened.search["device"]
+        )
+        pairs, facts = mining.mine(*vectors, **search_options)
         texts_of = ((ours.sentences[i], theirs.sentences[j]) for i, j in zip(*pairs[:2], strict=True))
         marked = mining.obvious(texts_of, len(pairs.margins))
         # Copies and pairs without letters are no translations: they lead no list.
@@ -198,14 +159,15 @@ def mine(
             "target": theirs.counts(),
             **mining.about_pairs(texts_of, pairs.margins),
             "without_letters": int(marked.wordless.sum()),
-            "options": {**shared, **every, "precision": precision},
+            "options": {**vector_options, **search_options, "precision": precision},
             "model": identity,
             **facts,
         }
         mining.write_summary(output, summary)
     about = "" if output == options.STANDARD else f"; about them: {output}.json"
     if threshold is None and best == 1:
-        _log_thresholds(pairs.margins[~last], facts.get("suggested_threshold"))
+        suggested: Any = facts.get("suggested_threshold")
+        _log_thresholds(pairs.margins[~last], suggested)
     if last.any():
         logger.info("last in the output: %d copies or pairs without letters", last.sum())
     expected: Any = facts.get("expected_precision")
@@ -227,36 +189,3 @@ def _log_thresholds(margins: np.ndarray, suggested: float | None) -> None:
         )
     for value, count, mark in [("threshold", "pairs", ""), *kept_by(margins, suggested)]:
         logger.info(f"{value:>11}  {count:>8}  {mark}".rstrip())
-
-
-def _counts(
-    shards: str | None,
-    encode: int | None,
-    search: int | None,
-    texts: tuple[Path, Path],
-    checkpoint: Path | None,
-) -> tuple[int, int] | None:
-    """The parts of both texts that --shards names; None without it.
-
-    Raises:
-        ConfigError: it is not of that form, or lacks what it needs; --encode or --search is above what there is.
-        DataError: a text is absent.
-    """
-    if shards is None:
-        if encode or search:
-            raise ConfigError("--encode and --search need --shards")
-        return None
-    if not re.fullmatch(r"[1-9]\d*x[1-9]\d*", shards, re.ASCII):
-        raise ConfigError(f"--shards {shards}: write the parts of both texts, e.g. 4x4")
-    if checkpoint is None or options.STANDARD in texts:
-        raise ConfigError("--shards needs two files, and a --checkpoint folder that all jobs share")
-    for text in texts:
-        if not text.is_file():
-            raise DataError(f"{text} does not exist")
-    if encode and search:
-        raise ConfigError("--encode and --search are two jobs")
-    source, target = map(int, shards.split("x"))
-    for option, number, most in (("encode", encode, source + target), ("search", search, source * target)):
-        if number and number > most:
-            raise ConfigError(f"--{option} {number}: --shards {shards} has {most} of them")
-    return source, target

@@ -179,9 +179,12 @@ def open_model(
     from orthoglot.apply.arguments import check_model
 
     check_model(folder := model_folder(folder))
+    import torch
+
     from orthoglot import load
 
-    search = search_place(device, threads)
+    place = "cuda" if torch.cuda.is_available() and device != "cpu" else "cpu"
+    search = {"device": place, "threads": use_threads(threads)}
     model = load(folder, device, precision)
     if model.decomposer is None:
         logger.info(
@@ -198,14 +201,6 @@ def model_folder(folder: Path | None) -> Path:
         folder = ready.default()
         logger.info("model: the ready one, %s", folder)
     return folder
-
-
-def search_place(device: str, threads: int | None) -> dict[str, Any]:
-    """Where a command searches: device and threads, which PyTorch is set to; see `use_threads`."""
-    import torch
-
-    place = "cuda" if torch.cuda.is_available() and device != "cpu" else "cpu"
-    return {"device": place, "threads": use_threads(threads)}
 
 
 def check_model(folder: Path | None) -> None:
@@ -304,7 +299,7 @@ def check_place(output: Path) -> None:
 
 
 @contextmanager
-def vectors_folder(chosen: Path | None, output: Path, *, shared: bool = False) -> Iterator[Path]:
+def vectors_folder(chosen: Path | None, output: Path) -> Iterator[Path]:
     """The folder for vectors: one that was chosen, which stays, or OUTPUT.checkpoint, which goes after success.
 
     Of standard output it is a temporary one, which goes in any case. A second process with the same folder waits for
@@ -313,7 +308,6 @@ def vectors_folder(chosen: Path | None, output: Path, *, shared: bool = False) -
     Args:
         chosen: a folder, or None.
         output: of the command.
-        shared: the processes that share the folder have locks of their own in it.
     Raises:
         ConfigError: the folder is a file, or may not be made.
         StoppedError: in place of KeyboardInterrupt, where the folder stays; names it.
@@ -330,11 +324,10 @@ def vectors_folder(chosen: Path | None, output: Path, *, shared: bool = False) -
         )
     if not there:
         check_place(folder)
-    elif _is_read_only(folder):
-        shared = True
+    read_only = there and _is_read_only(folder)
     advice = "" if chosen is None else "; to start at once, give another --checkpoint"
     try:
-        with nullcontext() if shared else locked(folder / LOCK, folder, advice):
+        with nullcontext() if read_only else locked(folder / LOCK, folder, advice):
             try:
                 yield folder
             except KeyboardInterrupt as error:

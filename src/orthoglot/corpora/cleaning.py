@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from orthoglot.corpora.filters import FILTERS, Empty, Filter, Languages, LengthRatio, Sides
-from orthoglot.corpora.opus_filter import read_filters
 from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.corpora.spool import Column
 from orthoglot.languages import has_spaces, spaces_divide_phrases
@@ -65,11 +64,7 @@ def make_filters(settings: CleaningSettings, languages: Languages) -> list[Filte
     Args:
         settings: thresholds; a filter whose setting is 0 or false is left out.
         languages: of the sides; for sentences without translations, the language and "".
-    Raises:
-        ConfigError: the file of OpusFilter that the settings name cannot be used.
     """
-    if settings.opusfilter:
-        return [Empty(), *read_filters(settings.opusfilter, languages)]
     values = {name: getattr(settings, name) for name in FILTERS}
     return [Empty(), *(FILTERS[name](value, languages) for name, value in values.items() if value)]
 

@@ -57,10 +57,10 @@ class Filter(ABC):
         self.most = most
 
     @abstractmethod
-    def scores(self, sides: Sides) -> Any:
+    def scores(self, sides: Sides) -> np.ndarray:
         """The score of each pair of tidied sentences, or of keys (N,)."""
 
-    def accepts(self, scores: Any) -> np.ndarray:
+    def accepts(self, scores: np.ndarray) -> np.ndarray:
         """Whether a pair with such a score is kept (N,) bool: from `least` to `most`, both included."""
         return np.asarray((self.least <= scores) & (scores <= self.most))
 

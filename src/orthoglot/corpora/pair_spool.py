@@ -68,9 +68,8 @@ class PairSpool:
             lines = chain.from_iterable(content.split(b"\n")[:-1] for content in self._lines.contents())
             similar.clear_similar(kept, lines, key_of_line)
             left = counted("near_duplicate", kept, left, dropped)
-        if not self._cleaning.opusfilter:
-            sizes = Column(self._folder / "all", ROW, "sizes")
-            drop_dissimilar(sizes, kept, self._cleaning.max_ratio)
+        sizes = Column(self._folder / "all", ROW, "sizes")
+        drop_dissimilar(sizes, kept, self._cleaning.max_ratio)
         counted("ratio", kept, left, dropped, always=True)
         return kept
 

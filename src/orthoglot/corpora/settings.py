@@ -43,16 +43,6 @@ class CleaningSettings(Settings):
     min_language: PartOfOne = 0.0
     """Probability of its language at least that py3langid gives each side; 0 to not ask it. A language that it does
     not know is accepted."""
-    opusfilter: str = ""
-    """File of OpusFilter with filters that judge in place of those of this class; only benchmarks,
-    `drop_duplicates`, `near_duplicates`, `drop_shifted` and `realign` count as well. Needs the extra `opusfilter`."""
-
-    @model_validator(mode="after")
-    def _one_set_of_filters(self) -> Self:
-        names = ("drop_controls", "min_script", "min_numbers", "min_language")
-        if self.opusfilter and (more := [name for name in names if getattr(self, name)]):
-            raise ValueError(f"opusfilter judges in place of {', '.join(more)}: name filters in its file")
-        return self
 
     @field_validator("near_duplicates")
     @classmethod
