@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from engine_runs import SNAKEMAKE, digests, everything, folders, release, start_waiting
-from workspace import Workspace
+from workspace import ROOT, Workspace
 
 
 def test_a_finished_run_leaves_nothing_to_do_for_either_engine(finished: Workspace) -> None:
@@ -175,11 +175,19 @@ def test_gpu_jobs_run_one_at_a_time_unless_more_gpus_are_given(done: Workspace) 
         *("embed", "decompose", "evaluate")
     }
     assert "report" in found
-    for options, limit in (((), 1), (("--resources", "gpu=2"), 2)):
+    profile = "--profile", "profiles/slurm", "--executor", "local"
+    limits = [((), 1), (("--resources", "gpu=2"), 2), (("--resources", "mem_mb=9000"), 1), (profile, 20)]
+    for options, limit in limits:
         text = done.run(
             "snakemake", "--cores", "4", "data/mini/invented/mini", "--forceall", "--verbose", *options
         ).stdout
         assert re.search(rf"Provided resources: .*gpu\D+{limit}\b", text)
+
+
+def test_the_oldest_snakemake_that_is_declared_is_the_one_that_is_tested() -> None:
+    (declared,) = re.findall(r'"snakemake>=([\d.]+),', (ROOT / "pyproject.toml").read_text())
+    assert f'min_version("{declared}")' in (ROOT / "Snakefile").read_text()
+    assert f'"snakemake=={declared}.0"' in (ROOT / ".github/workflows/tests.yml").read_text()
 
 
 def test_the_slurm_profile_is_understood(fresh: Workspace) -> None:
