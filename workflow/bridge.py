@@ -46,7 +46,6 @@ class Bridge:
         execute, build_dag = workflow.execute, workflow._build_dag
 
         def build_dag_by_receipts() -> None:
-            workflow.dag.check_output_mtime = _accept
             if workflow.is_main_process:
                 # Snakemake sees only that a receipt exists; if it is needed, its job runs again. In an object store
                 # (storage.py) it has an absolute path.
@@ -163,7 +162,3 @@ def _cause(printed: str) -> str:
     lines = [line for line in printed.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
     return next(iter([*errors, *lines]), "no cause given")
-
-
-async def _accept(*_: Any) -> None:
-    """Stands for Snakemake's check that a result is newer than what its job read, which a clock set back breaks."""
