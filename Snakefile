@@ -40,7 +40,3 @@ rule all:
 
 onsuccess:
     bridge.commit()
-
-
-onerror:
-    bridge.repeat_causes()

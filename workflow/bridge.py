@@ -1,8 +1,7 @@
 """Keeps Snakemake and DVC in step; imported by the Snakefile.
 
 Which jobs run is decided by the plan (plan.py) and Snakemake. This module waits for a run that is still at work,
-records finished stages with DVC, repeats the causes of failures, makes `--use-conda` work without conda, and asks for
-the image of `--sdm apptainer`.
+records finished stages with DVC, makes `--use-conda` work without conda, and asks for the image of `--sdm apptainer`.
 """
 
 from __future__ import annotations
@@ -44,11 +43,9 @@ class Bridge:
         self.workflow = workflow
         self.plan = plan
         self.again = again
-        self.logs: dict[str, int | None] = {}  # when each was last written before this run
         execute, build_dag = workflow.execute, workflow._build_dag
 
         def build_dag_by_receipts() -> None:
-            workflow.dag.check_output_mtime = _accept
             if workflow.is_main_process:
                 # Snakemake sees only that a receipt exists; if it is needed, its job runs again. In an object store
                 # (storage.py) it has an absolute path.
@@ -73,14 +70,6 @@ class Bridge:
             return execute(*arguments, **named)
 
         workflow.execute = execute_alone
-
-    def repeat_causes(self) -> None:
-        """After a failed run, print the cause of each failed job once more, at the end."""
-        for log in sorted(Path("logs").rglob("*.log")):
-            if job_lines.written(str(log)) != self.logs.get(str(log)):
-                lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-                if lines and lines[-1].startswith("orthoglot: "):
-                    logger.error(f"{log}: {lines[-1].removeprefix('orthoglot: ')}")
 
     def commit(self) -> None:
         """After a successful run, record with DVC every stage whose jobs are all done and still as planned."""
@@ -158,7 +147,6 @@ class Bridge:
             # A killed `dvc repro` leaves its Snakemake running, for example.
             logger.warning("another run is at work in this folder: waiting for its end")
             fcntl.flock(self._running, fcntl.LOCK_EX)
-        self.logs = {str(log): job_lines.written(str(log)) for log in Path("logs").rglob("*.log")}
         for lock in Path(".snakemake/locks").glob("*.lock"):
             logger.warning(f"removing {lock}, left by a run that was killed")
             lock.unlink()
@@ -174,7 +162,3 @@ def _cause(printed: str) -> str:
     lines = [line for line in printed.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
     return next(iter([*errors, *lines]), "no cause given")
-
-
-async def _accept(*_: Any) -> None:
-    """Stands for Snakemake's check that a result is newer than what its job read, which a clock set back breaks."""

@@ -1,4 +1,7 @@
-"""One line on the terminal for each job that ends, or would run; what Snakemake says besides goes to .snakemake/log."""
+"""One line on the terminal for each job that ends, or would run, and what the user asks Snakemake for.
+
+`-p` and `--show-failed-logs` add text of Snakemake, and `--verbose` gives all of it, as .snakemake/log has it.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,7 @@ class JobLines(logging.Formatter):
         super().__init__()
         self.why = why
         self.inner = inner or logging.Formatter()
+        self.show_failed_logs: bool = getattr(inner, "show_failed_logs", False)
         self.running: dict[int, tuple[str, float]] = {}
         self.ended: list[int] = []
         self.logs: dict[str, int | None] = {}  # when each was last written before its job started
@@ -44,7 +48,8 @@ class JobLines(logging.Formatter):
         event = getattr(record, "event", None)
         if self.why is not None and event is not None:
             made = event == LogEvent.JOB_INFO and record.__dict__["output"]
-            return bool(made) or event == LogEvent.RUN_INFO or record.levelno >= logging.WARNING
+            command = event == LogEvent.SHELLCMD and record.__dict__["shellcmd"]
+            return bool(made or command) or event == LogEvent.RUN_INFO or record.levelno >= logging.WARNING
         if event == LogEvent.JOB_INFO:
             output = next(iter(record.__dict__["output"]), "")
             self.first = self.first or time.monotonic()
@@ -55,7 +60,7 @@ class JobLines(logging.Formatter):
         if event == LogEvent.ERROR:
             return not record.getMessage().startswith(FAILED_COMMAND)
         if event is not None:
-            return event in (LogEvent.PROGRESS, LogEvent.JOB_ERROR)
+            return event in (LogEvent.PROGRESS, LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR, LogEvent.SHELLCMD)
         return record.levelno >= logging.WARNING or str(record.msg).startswith("Nothing to be done")
 
     def format(self, record: logging.LogRecord) -> str:
@@ -70,8 +75,9 @@ class JobLines(logging.Formatter):
             logs = [log for log in values["log"] if written(log) not in (None, self.logs.get(log))]
             # Of a job that a cluster refused, the executor says why.
             said = (values.get("rule_msg") or "it wrote no log, see .snakemake/log").splitlines()[0]
-            where = ", ".join(logs) or said
-            return f"failed: {folder_of(next(iter(values['output']), values['rule_name']))}; {where}"
+            where = ", ".join(map(_with_cause, logs)) or said
+            line = f"failed: {folder_of(next(iter(values['output']), values['rule_name']))}; {where}"
+            return f"{line}\n{self.inner.format(record)}" if self.show_failed_logs else line
         if event != LogEvent.PROGRESS:
             text = self.inner.format(record)
             return TRACE.sub("", text) if record.__dict__.get("exception") in FAULTS else text
@@ -100,6 +106,12 @@ def folder_of(output: str) -> str:
 def written(log: str) -> int | None:
     """When a file was last written, in ns; None if there is none."""
     return Path(log).stat().st_mtime_ns if Path(log).exists() else None
+
+
+def _with_cause(log: str) -> str:
+    """A log with its last line, which says why the job failed."""
+    lines = Path(log).read_text(encoding="utf-8", errors="replace").splitlines()
+    return f"{log}: {lines[-1].removeprefix('orthoglot: ')}" if lines else log
 
 
 def install(why: Callable[[str], str] | None = None) -> None:

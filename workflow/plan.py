@@ -230,8 +230,6 @@ class Plan:
         """Every path that a user may name as a target, with the receipt of its job."""
         for folder, job in self.jobs.items():
             yield folder, job.receipt
-            for seed in job.settings.get("seeds", []):
-                yield f"{folder}/seed{seed}", job.receipt
             for name in FILES.get(job.verb, "").split():
                 yield f"{folder}/{name.format(**job.settings)}", job.receipt
 

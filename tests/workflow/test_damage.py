@@ -81,7 +81,7 @@ def test_a_damaged_dvc_lock_is_named_once_the_results_are_complete(
     assert digests(done) == digests(finished)
 
 
-def test_the_cause_of_a_failure_comes_last(done: Workspace, finished: Workspace) -> None:
+def test_a_failure_is_one_line_with_its_cause(done: Workspace, finished: Workspace) -> None:
     done.edit(presets__mini__decomposition__learning_rate=0.002)
     process = start_waiting(done, "models/mini/decomposers/ems-mini/dream", *SNAKEMAKE)
     # The jobs that wait have compared it; those that start now have not.
@@ -89,9 +89,11 @@ def test_the_cause_of_a_failure_comes_last(done: Workspace, finished: Workspace)
     release(done)
     text = process.finish()
     assert process.returncode
-    causes = [line for line in text.splitlines() if f"{VECTORS}: is damaged" in line]
-    assert re.match(r"logs/\S+/ems-mini/dream\S*\.log: ", causes[-1])
-    assert text.rindex(causes[-1]) > text.rindex("Exiting because a job execution failed")
+    failed = re.findall(r"^failed: (\S+); (logs/\S+\.log): (.*)", text, re.M)
+    assert failed
+    for folder, log, cause in failed:
+        assert Path(log).is_relative_to(f"logs/{Path(folder).parent}")
+        assert cause.startswith(f"{VECTORS}: is damaged")
     earlier = "models/mini/decomposers/ems-mini/dream/receipt"
     assert os.listdir(done.folder / earlier) == os.listdir(finished.folder / earlier)
 

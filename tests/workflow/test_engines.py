@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from engine_runs import SNAKEMAKE, digests, everything, folders, release, start_waiting
-from workspace import Workspace
+from workspace import ROOT, Workspace
 
 
 def test_a_finished_run_leaves_nothing_to_do_for_either_engine(finished: Workspace) -> None:
@@ -47,6 +47,14 @@ def test_a_dry_run_writes_nothing_and_waits_for_nobody(fresh: Workspace, tmp_pat
         release(workspace)
         process.finish()
     assert workspace.jobs_due() == {}
+
+
+def test_a_dry_run_says_each_command_where_it_is_asked_for(fresh: Workspace) -> None:
+    text = fresh.run("snakemake", "-n", "-p", "--cores", "2").stdout
+    due = re.findall(r"^due: (\S+): .*\n.*orthoglot job .*\"output\": \"(.*?)\"", text, re.M)
+    assert len(due) == sum(fresh.jobs_due().values())
+    assert all(folder == made for folder, made in due)
+    assert "orthoglot job" not in fresh.run("snakemake", "-n", "--cores", "2").stdout
 
 
 def test_the_jobs_do_not_depend_on_the_number_of_cores(fresh: Workspace) -> None:
@@ -175,11 +183,19 @@ def test_gpu_jobs_run_one_at_a_time_unless_more_gpus_are_given(done: Workspace) 
         *("embed", "decompose", "evaluate")
     }
     assert "report" in found
-    for options, limit in (((), 1), (("--resources", "gpu=2"), 2)):
+    profile = "--profile", "profiles/slurm", "--executor", "local"
+    limits = [((), 1), (("--resources", "gpu=2"), 2), (("--resources", "mem_mb=9000"), 1), (profile, 20)]
+    for options, limit in limits:
         text = done.run(
             "snakemake", "--cores", "4", "data/mini/invented/mini", "--forceall", "--verbose", *options
         ).stdout
         assert re.search(rf"Provided resources: .*gpu\D+{limit}\b", text)
+
+
+def test_the_oldest_snakemake_that_is_declared_is_the_one_that_is_tested() -> None:
+    (declared,) = re.findall(r'"snakemake>=([\d.]+),', (ROOT / "pyproject.toml").read_text())
+    assert f'min_version("{declared}")' in (ROOT / "Snakefile").read_text()
+    assert f'"snakemake=={declared}.0"' in (ROOT / ".github/workflows/tests.yml").read_text()
 
 
 def test_the_slurm_profile_is_understood(fresh: Workspace) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.common import LogEvent
 from workspace import ROOT
 
@@ -86,9 +87,24 @@ def test_a_failure_names_the_folder_and_a_log_of_this_run_alone(
     cause = {"rule_msg": "SLURM sbatch failed: no node has so many GPUs\n    sbatch call:"}
     refused = said(lines, LogEvent.JOB_ERROR, "Error in rule prepare", logging.ERROR, **values, **cause)
     assert refused == "failed: data/mini/bitext/a-b; SLURM sbatch failed: no node has so many GPUs"
-    log.write_text("this run")
+    log.write_text("12 lines\northoglot: a.tsv: is damaged\n")
     line = said(lines, LogEvent.JOB_ERROR, "Error in rule prepare", logging.ERROR, **values)
-    assert line == f"failed: data/mini/bitext/a-b; {log}"
+    assert line == f"failed: data/mini/bitext/a-b; {log}: a.tsv: is damaged"
+
+
+def test_what_the_user_asks_snakemake_for_is_shown(tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    values = {"jobid": 7, "output": [RECEIPT], "rule_name": "prepare", "log": [str(log)], "input": []}
+    values |= {"aux": {}, "conda_env": None, "shellcmd": "orthoglot job prepare"}
+    lines = JobLines(DefaultFormatter(show_failed_logs=True))
+    said(lines, LogEvent.JOB_INFO, " Rule: prepare", **values)
+    log.write_text("first\nlast\n")
+    text = said(lines, LogEvent.JOB_ERROR, "", logging.ERROR, **values)
+    assert text.startswith(f"failed: data/mini/bitext/a-b; {log}: last\n")
+    assert "\nfirst\nlast\n" in text
+    # Without -p, Snakemake's own filter has taken the record away.
+    command = said(lines, LogEvent.SHELLCMD, "Shell command: orthoglot job prepare", shellcmd="x")
+    assert command == "Shell command: orthoglot job prepare"
 
 
 def test_errors_of_the_engine_are_shown_without_commands_and_without_its_stack(lines: JobLines) -> None:

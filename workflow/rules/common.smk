@@ -20,7 +20,9 @@ TO_LOG = 'to_log() {{ tee "$1" | sed -Eun "s/ (s|min) left$/&/p"; }}'
 shell.prefix(f"set -euo pipefail; export PYTHONPATH={SOURCE}; {TO_LOG}; ")
 
 # Jobs that use a GPU run one at a time; `--resources gpu=N`, or a cluster's profile, allows more.
-workflow.global_resources.setdefault("gpu", 1)
+# A limit in profiles/default would hide those of the other profiles, and be lost with `--resources mem_mb=N`.
+if "gpu" not in workflow.global_resources:
+    workflow.register_resource("gpu", 1)
 
 
 def made(folder):
