@@ -25,7 +25,6 @@ RESULTS = ROOT / "docs/results"
 RECORDS = {
     "real.md": ("real/*.parquet", "evaluation/*.parquet"),
     "evaluation.md": ("evaluation/*.parquet",),
-    "xrete.md": ("xrete.parquet", "evaluation/*.parquet"),
     "ems-40.md": ("ems-40.parquet",),
     "method.md": ("method.comparisons.csv", "method.after.csv"),
     "few-pairs.md": ("few-pairs.csv",),
