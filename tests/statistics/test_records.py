@@ -21,7 +21,7 @@ from orthoglot.statistics.summary import Key, read_scores, write_scores
 from orthoglot.statistics.table import Measured, frame
 
 ROOT = Path(__file__).parents[2]
-COMMITTED = sorted((ROOT / "docs/results").rglob("*.parquet"))
+COMMITTED = sorted((ROOT / "measurements").rglob("*.parquet"))
 
 
 def record(**changes: Any) -> Record:
