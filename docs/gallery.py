@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from PIL import Image, ImageChops
 
-FOLDER = Path(__file__).parents[1] / "docs/gallery"
+FOLDER = Path(__file__).with_name("gallery")
 WIDTH = 1100
 TALLEST = 6000
 # What of the report each picture shows: parts of it, and what of these parts.

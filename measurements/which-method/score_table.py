@@ -1,7 +1,6 @@
 """Print a table of a run's scores in Markdown: a row for each method, a column for each score.
 
-    python measurements/which-method/score_table.py measurements/which-method/me5-small-4bit.parquet \
-        --encoder me5-small-4bit \
+    python measurements/which-method/score_table.py measurements/which-method/whole.parquet --encoder me5-small-4bit \
         --score "tatoeba P@1" --score "tatoeba P@1 language" --score "tatoeba P@1 change"
 
 A score is a data set (TASK/DATASET where several tasks use it) and a metric of the meaning view, of the language view,

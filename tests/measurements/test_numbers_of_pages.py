@@ -309,21 +309,6 @@ def test_the_tables_of_the_guard_are_its_counts() -> None:
     assert shown == sum(1 for row in rows if re.match(r"\| [a-z]{2} \| [a-z]{3} \|", row)) == 13
 
 
-def test_the_table_of_all_methods_is_what_the_command_beside_it_prints(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = (MEASUREMENTS / "which-method/README.md").read_text(encoding="utf-8")
-    (command,) = re.findall(
-        r"^python measurements/which-method/(score_table.py .*?)^```$", page, re.DOTALL | re.MULTILINE
-    )
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setattr("sys.argv", shlex.split(command.replace("\\\n", " ")))
-    score_table.main()
-    _, _, *rows = capsys.readouterr().out.splitlines()
-    assert len(rows) == 29
-    assert "\n".join(rows) in page
-
-
 PARAGRAPHS = (
     "whole",
     "right, if matching",
@@ -381,7 +366,7 @@ def test_a_score_without_a_record_is_found() -> None:
 
 def test_the_pages_have_scores() -> None:
     counts = {page: sum(1 for _ in scores(read(page))) for page in RECORDS}
-    assert counts["which-method"] > 200
+    assert counts["which-method"] > 100
     assert counts["every-task"] > 150
 
 
