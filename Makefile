@@ -1,6 +1,6 @@
 # make demo: set up, run the preset demo, print its answer and where the report and a model are. Without the packages that
 # hold its real encoder and text, the preset mini.
-# make demo-page: the demo, then the page of what it finds, docs/results/demo.md.
+# make demo-page: the demo, then the page of what it finds, measurements/demo/README.md.
 # make ready-model: fetch free text, fit the model that comes with orthoglot, and write its file (docs/ready-model.md).
 # make papers-small: set up, then the small form of each paper's preset (workflow/papers-small.yaml), and its table. Its numbers
 # say nothing about the papers; it shows that each command leads to a table without a cell that lacks its encoder or method.
@@ -38,10 +38,10 @@ demo: setup
 	{ [ $$preset = mini ] || dvc commit --force --quiet on_demand; }
 
 demo-page: demo
-	$(IN_VENV) python benchmarks/demo_page.py results/plots/corner.csv
+	$(IN_VENV) python measurements/demo/demo_page.py results/plots/corner.csv
 
 ready-model: setup
-	$(IN_VENV) snakemake --cores $(CORES) --config preset=ready && python benchmarks/ready_model.py
+	$(IN_VENV) snakemake --cores $(CORES) --config preset=ready && python measurements/ready-model/ready_model.py
 
 papers-small: setup
 	$(IN_VENV) for table in oracle:oracle seed:seed ems-62:ems xrete:emma-x; do \
@@ -75,7 +75,7 @@ gpu: setup
 	@[ -d $(VENV)/faiss-gpu ] || \
 	$(VENV)/bin/python -m pip install --quiet -c constraints.txt --target $(VENV)/faiss-gpu faiss-gpu > $(VENV)/faiss-gpu.log 2>&1 || \
 	echo "gpu: faiss-gpu cannot be installed ($(VENV)/faiss-gpu.log): search is measured without it"
-	$(IN_VENV) PYTHONPATH=$(VENV)/faiss-gpu python benchmarks/gpu.py --output $(GPU)
+	$(IN_VENV) PYTHONPATH=$(VENV)/faiss-gpu python measurements/gpu/gpu.py --output $(GPU)
 
 check: setup
 	$(IN_VENV) ruff check . && ruff format --check . && mypy && lint-imports && snakefmt --check Snakefile workflow/rules && snakemake --lint

@@ -16,7 +16,8 @@ from mkdocs.structure.pages import Page
 from pymdownx.superfences import SuperFencesException
 
 ROOT = Path(__file__).resolve().parents[1]
-# Files outside of docs/ that are pages of the site.
+MEASUREMENTS = ROOT / "measurements"
+# Files outside of docs/ that are pages of the site, and the pictures of measurements.
 PAGES = {
     "README.md": "readme.md",
     "CHANGELOG.md": "changelog.md",
@@ -24,10 +25,12 @@ PAGES = {
     "SECURITY.md": "security.md",
     "tests/worked-examples.md": "worked-examples.md",
 }
+for _path in sorted([*MEASUREMENTS.rglob("*.md"), *MEASUREMENTS.rglob("*.svg")]):
+    PAGES[_path.relative_to(ROOT).as_posix()] = _path.relative_to(ROOT).as_posix()
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#|/)([^)\s#]+)")
 # An interval in a row of a table stays on one line, and so does its ±.
 INTERVAL = re.compile(r"(\[[+−-]?\d+\.\d+,|±) (?=[+−-]?\d)")
-CITATION = re.compile(r"\bdocs/([\w/-]+)\.md(#[\w-]*\w)?(?!\w)")
+CITATION = re.compile(r"\b(docs|measurements)/([\w/-]+)\.md(#[\w-]*\w)?(?!\w)")
 # By this the theme's script finds the link to the repository, and asks GitHub for its stars.
 STARS = ' data-md-component="source"'
 CONVERTER = LatexToMathML(fancy_error=False)
@@ -106,8 +109,16 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: objec
 def on_post_page(output: str, page: Page, **_: object) -> str:
     """Lead the citations of docstrings to their page."""
     if page.file.src_uri.startswith("api/"):
-        output = CITATION.sub(r'<a href="../\1.html\2">\1.md\2</a>', output)
+        output = CITATION.sub(_cited, output)
     return output.replace(STARS, "")
+
+
+def _cited(match: re.Match[str]) -> str:
+    folder, name, anchor = match[1], match[2], match[3] or ""
+    if folder == "docs":
+        return f'<a href="../{name}.html{anchor}">{name}.md{anchor}</a>'
+    address = re.sub(r"README$", "index", name)
+    return f'<a href="../measurements/{address}.html{anchor}">{match[0]}</a>'
 
 
 def on_post_template(output_content: str, **_: object) -> str:

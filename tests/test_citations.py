@@ -17,7 +17,7 @@ CITING = (
     "workflow",
     "tests",
     "docs",
-    "benchmarks",
+    "measurements",
     "examples",
     "schemas",
     "README.md",
@@ -69,7 +69,9 @@ def resolve(name: str) -> Any:
 
 
 def test_every_citation_leads_to_a_page_and_an_anchor() -> None:
-    page = re.compile(r"(?<![\w/])((?:docs/[\w./-]+|tests/worked-examples)\.md)(?:#([\w-]*\w)(?![\w-]*\{))?")
+    page = re.compile(
+        r"(?<![\w/])((?:(?:docs|measurements)/[\w./-]+|tests/worked-examples)\.md)(?:#([\w-]*\w)(?![\w-]*\{))?"
+    )
     cited = [(path, *names) for path, text in sources().items() for names in page.findall(text)]
     assert len(cited) > 300
     assert [
@@ -92,6 +94,7 @@ def test_links_between_pages_lead_somewhere() -> None:
         ROOT / "CHANGELOG.md",
         ROOT / "tests/worked-examples.md",
         *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "measurements").rglob("*.md"),
         ROOT / "examples/README.md",
         *(ROOT / "examples").glob("*.ipynb"),
     ]
@@ -118,9 +121,7 @@ def test_no_citation_of_a_document_outside_the_repository() -> None:
     found = []
     for path, text in sources().items():
         # Codes of tests and reports of measurements are often names of something else.
-        of_others = path.startswith(
-            ("tests/", "docs/results/", "docs/benchmarks/", "pyproject.toml", "schemas/")
-        )
+        of_others = path.startswith(("tests/", "measurements/", "pyproject.toml", "schemas/"))
         patterns = [section] if of_others else [section, code]
         found += [f"{path}: {match.group(0)!r}" for pattern in patterns for match in pattern.finditer(text)]
     assert found == []

@@ -46,7 +46,9 @@ def test_files_that_pages_for_joiners_name_are_there() -> None:
     for page in ("CONTRIBUTING.md", "SECURITY.md"):
         for link in re.findall(r"\]\((?!https://)([^)#]+)", read(page)):
             assert (ROOT / link).exists(), (page, link)
-        for place in re.findall(r"`((?:src|tests|docs|workflow|benchmarks|catalogue)/[\w./-]*)`", read(page)):
+        for place in re.findall(
+            r"`((?:src|tests|docs|workflow|measurements|catalogue)/[\w./-]*)`", read(page)
+        ):
             assert (ROOT / place).exists(), (page, place)
 
 

@@ -93,7 +93,10 @@ def test_the_search_knows_equations_and_the_docstrings(site: Path) -> None:
 
 
 def test_every_page_is_in_the_menu(site: Path) -> None:
-    pages = {
+    measured = {
+        str(page.relative_to(ROOT).with_suffix(".html")) for page in (ROOT / "measurements").rglob("*.md")
+    }
+    pages = measured | {
         str(page.relative_to(ROOT / "docs").with_suffix(".html")) for page in (ROOT / "docs").rglob("*.md")
     }
     pages = {page.replace("README.html", "index.html") for page in pages} | OUTSIDE

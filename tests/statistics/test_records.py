@@ -97,7 +97,7 @@ def test_what_a_task_can_measure_is_taken(
 
 
 def test_committed_records_are_read() -> None:
-    committed = (ROOT / "docs/results").rglob("*.parquet")
+    committed = (ROOT / "measurements").rglob("*.parquet")
     smallest = min(committed, key=lambda path: path.stat().st_size)
     assert Measured(read_records(smallest)).methods
 

@@ -1,4 +1,4 @@
-"""What is lost when vectors are stored as float16: for the tests and `benchmarks/encode.py`."""
+"""What is lost when vectors are stored as float16: for the tests and `measurements/speed-of-encoding/encode.py`."""
 
 from __future__ import annotations
 

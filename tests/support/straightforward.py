@@ -2,7 +2,7 @@
 
 Written from docs/papers.md#decomposer-step: a DataLoader over single rows, partners found row by row in Python, a
 forward pass for each kind of input, library losses, `.item()` for each term. It serves two ends: its losses and
-gradients must equal ours, and `benchmarks/decomposers.py` measures against it.
+gradients must equal ours, and `measurements/speed-of-training/decomposers.py` measures against it.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Written from docs/papers.md#ems-step: pairs collated sample by sample in Python, random batches padded to their longest
 sentence, each side encoded in a call of its own by PyTorch's stock Transformer, a dense target over the vocabulary,
 library losses, `.item()` for each term. It serves two ends: its losses and gradients must equal ours, and
-`benchmarks/ems.py` measures against it.
+`measurements/speed-of-pretraining/ems.py` measures against it.
 """
 
 from __future__ import annotations

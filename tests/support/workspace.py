@@ -121,7 +121,7 @@ class Workspace:
         command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
         listed = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=True).stdout
         for name in filter(None, listed.split("\0")):
-            unwanted = name.startswith(("docs/", "results/", "tests/")) or name == "dvc.lock"
+            unwanted = name.startswith(("docs/", "measurements/", "results/", "tests/")) or name == "dvc.lock"
             if (ROOT / name).is_file() and not unwanted:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, folder / name)

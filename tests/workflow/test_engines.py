@@ -51,10 +51,10 @@ def test_a_dry_run_writes_nothing_and_waits_for_nobody(fresh: Workspace, tmp_pat
 
 def test_a_dry_run_says_each_command_where_it_is_asked_for(fresh: Workspace) -> None:
     text = fresh.run("snakemake", "-n", "-p", "--cores", "2").stdout
-    due = re.findall(r"^due: (\S+): .*\n.*orthoglot job .*\"output\": \"(.*?)\"", text, re.M)
+    due = re.findall(r"^due: (\S+): .*\n.*orthoglot study job .*\"output\": \"(.*?)\"", text, re.M)
     assert len(due) == sum(fresh.jobs_due().values())
     assert all(folder == made for folder, made in due)
-    assert "orthoglot job" not in fresh.run("snakemake", "-n", "--cores", "2").stdout
+    assert "orthoglot study job" not in fresh.run("snakemake", "-n", "--cores", "2").stdout
 
 
 def test_the_jobs_do_not_depend_on_the_number_of_cores(fresh: Workspace) -> None:

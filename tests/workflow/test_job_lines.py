@@ -95,7 +95,7 @@ def test_a_failure_names_the_folder_and_a_log_of_this_run_alone(
 def test_what_the_user_asks_snakemake_for_is_shown(tmp_path: Path) -> None:
     log = tmp_path / "x.log"
     values = {"jobid": 7, "output": [RECEIPT], "rule_name": "prepare", "log": [str(log)], "input": []}
-    values |= {"aux": {}, "conda_env": None, "shellcmd": "orthoglot job prepare"}
+    values |= {"aux": {}, "conda_env": None, "shellcmd": "orthoglot study job prepare"}
     lines = JobLines(DefaultFormatter(show_failed_logs=True))
     said(lines, LogEvent.JOB_INFO, " Rule: prepare", **values)
     log.write_text("first\nlast\n")
@@ -103,8 +103,8 @@ def test_what_the_user_asks_snakemake_for_is_shown(tmp_path: Path) -> None:
     assert text.startswith(f"failed: data/mini/bitext/a-b; {log}: last\n")
     assert "\nfirst\nlast\n" in text
     # Without -p, Snakemake's own filter has taken the record away.
-    command = said(lines, LogEvent.SHELLCMD, "Shell command: orthoglot job prepare", shellcmd="x")
-    assert command == "Shell command: orthoglot job prepare"
+    command = said(lines, LogEvent.SHELLCMD, "Shell command: orthoglot study job prepare", shellcmd="x")
+    assert command == "Shell command: orthoglot study job prepare"
 
 
 def test_errors_of_the_engine_are_shown_without_commands_and_without_its_stack(lines: JobLines) -> None:

@@ -22,7 +22,7 @@ from orthoglot.text.sentences import joined, paragraphs, split
 PACKED = (".gz", ".zst")
 # What Windows and macOS put into folders, besides names that begin with a dot.
 LITTER = ("thumbs.db", "desktop.ini", "ehthumbs.db", "$recycle.bin", "system volume information", "__macosx")
-MATCHING = 0.95  # docs/results/alignment.md#paragraphs
+MATCHING = 0.95  # measurements/alignment/README.md#paragraphs
 logger = logging.getLogger(__name__)
 
 

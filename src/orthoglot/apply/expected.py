@@ -17,7 +17,7 @@ from orthoglot.search.margins import Margin, Mined, Strategy
 from orthoglot.search.neighbours import Nearest
 
 # Of what both texts propose, the share that counts: a pair may be proposed by both. How much more than by chance the
-# number of wrong pairs varies. Both were chosen on thirty sets, docs/results/mining.md#what-calibrate-promises.
+# number of wrong pairs varies. Both were chosen on thirty sets, measurements/mining/README.md#what-calibrate-promises.
 COUNTED, MORE = 0.75, 1.0
 # Logarithm of the true share of translations over the estimated one: mean and standard deviation, of the same sets.
 SHARE_OFF, SHARE_SPREAD = -0.15, 0.2

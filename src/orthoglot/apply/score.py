@@ -42,7 +42,7 @@ BATCH_TOKENS = 2048
 FEWEST = 20
 ROUNDS = 10
 # A language part is taken for another language's if its angle with the mean is so many robust standard deviations above
-# the median (chosen on FLORES-200, see docs/results/scoring.md); and the least such deviation, in radians.
+# the median (chosen on FLORES-200, see measurements/scoring/README.md); and the least such deviation, in radians.
 FAR, LEAST_SPREAD = 2.5, 0.01
 # A sentence is in another language if the identifier finds that one so many times as probable as the expected one; and
 # the source's language is accepted without an expected one from this probability on.

@@ -46,7 +46,7 @@ def translated_share(margins: Margins) -> float:
         DataError: no margin is finite, or the likelihood is flat: it varies by less than two nats.
 
     Source: a mixture with known components, as in Saerens, Latinne and Decaestecker, "Adjusting the outputs of a
-    classifier to new a priori probabilities", 2002. Errors on real text are in docs/results/mining.md.
+    classifier to new a priori probabilities", 2002. Errors on real text are in measurements/mining/README.md.
     """
     every = np.concatenate(margins)
     if not np.isfinite(every).any():

@@ -30,7 +30,7 @@ def suggest(found: Nearest, cosine: Nearest, pairs: Mined, margin: Margin) -> fl
     wrong pairs, i over the C(t) pairs. The threshold is the lowest t with W(t) <= 0.05 C(t) and C(t) >= 10.
 
     It is no promise: on FLORES-200 in four languages, 94 to 100 % of the pairs were right where 30 % of the sentences
-    or more had a translation, and 76 to 93 % where 10 % had one (docs/results/mining.md).
+    or more had a translation, and 76 to 93 % where 10 % had one (measurements/mining/README.md).
 
     Args:
         found: the k neighbours of each row.

@@ -15,7 +15,7 @@ from orthoglot.decomposers.base import Parts, unit
 from orthoglot.encoders.pieces import Pieces, ReadsPieces
 from orthoglot.errors import ConfigError
 
-# Of the power mean of distances: it is near the largest (chosen on development sets, see docs/results/method.md).
+# Of the power mean of distances: it is near the largest (chosen on development sets).
 POWER = 8
 # Of the words of the better half of pairs, so many are below the limit; of fewer pairs there is none.
 MATCHED, FEWEST = 0.95, 20

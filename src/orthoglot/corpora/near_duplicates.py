@@ -70,7 +70,7 @@ class NearDuplicates:
     nothing else goes. The result depends on nothing but the texts and their order.
 
     The disk takes 16 bytes for each text and band. Memory holds a 256th of that, and the texts that share a band with
-    another one: about 300 bytes for each text of the stream (docs/benchmarks/corpora.md).
+    another one: about 300 bytes for each text of the stream (measurements/speed-of-preparing/README.md).
 
     Args:
         folder: a new one.

@@ -14,8 +14,8 @@ class EmbeddingSettings(Settings):
     precision: Precision = "float32"
     """What the encoder's network computes in. `bfloat16` is faster on processors that have it and halves the
     memory of the weights; its vectors have a cosine of more than 0.999 with those of float32
-    (docs/benchmarks/encode.md). `int8` is for processors without it: on a CPU, for networks of the BERT family,
-    with the extra `int8`. Sentence vectors are always pooled in float32."""
+    (measurements/speed-of-encoding/README.md). `int8` is for processors without it: on a CPU, for networks of
+    the BERT family, with the extra `int8`. Sentence vectors are always pooled in float32."""
     batch_tokens: Count = 2048
     """Tokens, padding included, that the encoder reads at once."""
     dtype: Literal["float32", "float16"] = "float32"

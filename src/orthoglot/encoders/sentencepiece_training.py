@@ -20,7 +20,7 @@ from orthoglot.errors import ConfigError
 
 PAD, UNKNOWN = range(2)
 # Bytes that SentencePiece 0.2.3 took: a sentence besides its text while it reads, then a character of each distinct
-# word, and a token. Measured on real text of 4 to 86 languages (docs/benchmarks/tokenisation.md).
+# word, and a token. Measured on real text of 4 to 86 languages (measurements/speed-of-tokenising/README.md).
 SENTENCE, CHARACTER, TOKEN = 220, 70, 2048
 BLOCK = 10_000  # sentences whose words are counted at once
 CELLS = 1 << 24

@@ -13,8 +13,8 @@ from orthoglot.fetching.opus import Entry
 from orthoglot.formats.base import Corpus
 from orthoglot.formats.kinds.opus import OpusSettings
 
-# Measured by `python benchmarks/forecast.py ems-62 FOLDER` on 2026-11-23, a second being one of CPU time on one of two
-# shared cores: 1,195,130 pairs of English and 60 languages in 18 scripts (docs/results/ems-62-slice.md).
+# Measured by `python measurements/ems-62-slice/forecast.py ems-62 FOLDER` on 2026-11-23, a second being one of CPU
+# time on one of two shared cores: 1,195,130 pairs of English and 60 languages in 18 scripts (README.md there).
 # Pairs from Moses zips through `orthoglot.corpora.prepare.prepare`, with the filters of the preset ems-62.
 PAIRS_PER_SECOND = 48_000
 # Pairs of archives of which `max_pairs` takes some: these are read twice for it.

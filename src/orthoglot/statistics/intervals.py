@@ -43,7 +43,7 @@ def proportion(strata: Mapping[str, Scores], *, confidence: float) -> Interval:
     d = N sum_u z_u^2 / (p (1 - p)) the design effect. Where few pivot sentences, k, have a hit (or a miss, if these are
     fewer), d is uncertain; two more are therefore assumed, all of whose items agree: d* = (k d + 2 N / U) / (k + 2).
     N / d* replaces n in Wilson's formula. For one stratum of hits and misses of distinct pivot sentences it
-    is n. It is finite, so no interval is empty. Coverage: docs/benchmarks/resampling.md.
+    is n. It is finite, so no interval is empty. Coverage: measurements/intervals/README.md.
 
     Args:
         strata: {name: hits or means of hits in [0, 1], NaN for left out}.

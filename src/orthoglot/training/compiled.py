@@ -12,7 +12,7 @@ from torch import Tensor
 from orthoglot.objectives.base import Objective, Pairs
 
 # Numbers of the vectors that the shortest training reads. Each saves 16 to 38 ns, and compiling takes 6 to 18 s
-# (docs/benchmarks/decomposers.md).
+# (measurements/speed-of-training/README.md).
 PAYS_FROM = 2_000_000_000
 logger = logging.getLogger(__name__)
 

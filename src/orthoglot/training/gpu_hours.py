@@ -1,4 +1,4 @@
-"""How long a preset's encoders and decomposers take on GPUs, from rates of one H100 (docs/benchmarks/gpu.md)."""
+"""How long a preset's encoders and decomposers take on GPUs, from rates of one H100 (measurements/gpu/README.md)."""
 
 from __future__ import annotations
 

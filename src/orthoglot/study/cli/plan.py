@@ -87,7 +87,7 @@ def plan(
             typer.echo(
                 f"{row.corpus} leaves out of {row.pair}: {_sizes(row.left_out)}; `spellings` can name them."
             )
-    typer.echo("\nOn GPUs, at the rates of an H100 (docs/benchmarks/gpu.md); trainings at most:")
+    typer.echo("\nOn GPUs, at the rates of an H100 (measurements/gpu/README.md); trainings at most:")
     amounts = [(work.name, work.amount, str(work.gpus), _hours(work.hours)) for work in trainings]
     options.print_table([("what", "amount", "GPUs", "hours"), *amounts], right=range(2, 4))
     paper = max(papers, key=lambda paper: sum(table.measured for table in papers[paper]))

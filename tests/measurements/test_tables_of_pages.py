@@ -1,0 +1,28 @@
+"""Tables that a script writes into a page are those of the committed records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import coverage_of_calibrate
+import detection
+import own_mean
+import pairs_needed
+import pytest
+
+MEASUREMENTS = Path(__file__).parents[2] / "measurements"
+
+
+@pytest.mark.parametrize(
+    ("table", "record"),
+    [
+        (own_mean.table, "own-mean/own-mean.csv"),
+        (coverage_of_calibrate.table, "mining/coverage.csv"),
+        (pairs_needed.table, "pairs-needed/pairs-needed.csv"),
+        (detection.table, "scoring/detection.csv"),
+    ],
+)
+def test_the_table_on_the_page_is_that_of_the_records(table: Callable[[Path], str], record: str) -> None:
+    file = MEASUREMENTS / record
+    assert table(file) in file.with_name("README.md").read_text(encoding="utf-8")
