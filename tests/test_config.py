@@ -18,10 +18,11 @@ from pydantic import TypeAdapter, ValidationError
 from referencing import Registry, Resource
 from shipped_settings import ROOT, shipped_values, write_settings
 
-from orthoglot import catalogue, config, json_schema, yaml_files
+from orthoglot import catalogue, yaml_files
 from orthoglot.entries import WHOLE
 from orthoglot.errors import ConfigError
 from orthoglot.settings import Name
+from orthoglot.study import config, json_schema
 
 PARAMS = ROOT / "params.yaml"
 WRITTEN = {

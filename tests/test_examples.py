@@ -17,7 +17,7 @@ import refresh
 from nbformat import NotebookNode
 
 import orthoglot
-from orthoglot.papers.published import printed_mean, printed_numbers
+from orthoglot.study.papers.published import printed_mean, printed_numbers
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
@@ -154,11 +154,11 @@ def test_a_notebook_uses_of_the_package_what_it_exports_and_nothing_else(path: P
     "code",
     [
         "import orthoglot.apply.model",
-        "import numpy, orthoglot.config as config",
+        "import numpy, orthoglot.study.config as config",
         "from orthoglot import apply",
         "from orthoglot.apply.model import Model",
         "import orthoglot\northoglot.apply.model.Model",
-        "import_module('orthoglot.config')",
+        "import_module('orthoglot.study.config')",
     ],
 )
 def test_what_is_reached_otherwise_is_noticed(code: str) -> None:

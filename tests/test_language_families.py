@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from orthoglot import language_families, languages
-from orthoglot.language_families import family
+from orthoglot import languages
+from orthoglot.study import language_families
+from orthoglot.study.language_families import family
 
 
 def test_every_language_has_one_family() -> None:

@@ -22,10 +22,10 @@ from pathlib import Path
 
 from evaluation_fixtures import SETTINGS
 
-from orthoglot import config
-from orthoglot.report.page import report
-from orthoglot.tasks.evaluate import evaluate
-from orthoglot.tasks.settings import EvaluationSettings
+from orthoglot.study import config
+from orthoglot.study.report.page import report
+from orthoglot.study.tasks.evaluate import evaluate
+from orthoglot.study.tasks.settings import EvaluationSettings
 
 root, output, decomposer = map(Path, sys.argv[1:])
 chosen = {"evaluation": {"tasks": ["heldout", "next-line"]}}
@@ -48,7 +48,7 @@ from pathlib import Path
 import torch
 from cases import Side, case_of
 
-from orthoglot import config
+from orthoglot.study import config
 from orthoglot.decomposers.base import Decomposition
 from orthoglot.objectives.base import resolve
 
@@ -70,11 +70,11 @@ FORMAT_AND_BENCHMARK = """
 import json
 from pathlib import Path
 
-from orthoglot import config
-from orthoglot.benchmarks.collect import collect
-from orthoglot.benchmarks.collected import read_all, sentence_keys
+from orthoglot.study import config
+from orthoglot.study.benchmarks.collect import collect
+from orthoglot.study.benchmarks.collected import read_all, sentence_keys
 from orthoglot.corpora.prepare import PrepareSettings, prepare
-from orthoglot.json_schema import catalogue_schema
+from orthoglot.study.json_schema import catalogue_schema
 from plan import Plan
 
 params = config.load(Path("params.yaml"), {"preset": "bars"})
@@ -157,10 +157,10 @@ ENCODER_OF_THE_KIND = """
 import sys
 from pathlib import Path
 
-from orthoglot import config
+from orthoglot.study import config
 from orthoglot.encoders.kinds import load_encoder
-from orthoglot.jobs.pretrain import make_encoder
-from orthoglot.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.jobs.pretrain import make_encoder
+from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 
 folder = Path(sys.argv[1])
 folder.mkdir()

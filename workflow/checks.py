@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-from orthoglot.config import EncoderSettings, Params, Part
 from orthoglot.encoders.folder import check_revision
 from orthoglot.encoders.kinds.distillation import DistillationSettings
 from orthoglot.encoders.kinds.emma_x import EmmaXSettings
@@ -17,7 +16,8 @@ from orthoglot.errors import ConfigError
 from orthoglot.formats.base import Corpus
 from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.languages import parse_pair
-from orthoglot.papers.published import PAPERS
+from orthoglot.study.config import EncoderSettings, Params, Part
+from orthoglot.study.papers.published import PAPERS
 
 
 def absent(params: Params) -> dict[str, str]:
@@ -65,7 +65,7 @@ def check_opus(corpora: Mapping[str, Corpus]) -> None:
     """
     if any(isinstance(corpus, OpusSettings) for corpus in corpora.values()):
         # It takes a while to import.
-        from orthoglot.fetching.catalogue import archives
+        from orthoglot.study.fetching.catalogue import archives
 
         archives(corpora)
 

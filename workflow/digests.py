@@ -22,15 +22,15 @@ SOURCE = Path(settings.__file__).parents[1]
 PACKAGE = "orthoglot"
 # Modules that load others by their name, or stand for them, and the folder of these.
 FOLDERS = {
-    "orthoglot.benchmarks.kinds": "orthoglot.benchmarks.kinds",
+    "orthoglot.study.benchmarks.kinds": "orthoglot.study.benchmarks.kinds",
     "orthoglot.decomposers": "orthoglot.decomposers.architectures",
     "orthoglot.encoders.kinds": "orthoglot.encoders.kinds",
     "orthoglot.formats.kinds": "orthoglot.formats.kinds",
-    "orthoglot.pretraining.trainings": "orthoglot.pretraining.trainings",
-    "orthoglot.tasks.registry": "orthoglot.tasks.suite",
+    "orthoglot.study.pretraining.trainings": "orthoglot.study.pretraining.trainings",
+    "orthoglot.study.tasks.registry": "orthoglot.study.tasks.suite",
 }
 # Modules that call `read` of every module of a folder that has one.
-READERS = {"orthoglot.benchmarks.collected": "orthoglot.benchmarks.kinds"}
+READERS = {"orthoglot.study.benchmarks.collected": "orthoglot.study.benchmarks.kinds"}
 CACHE = Path(".cache/digests.json")
 # An entry of a registry, and a template or script that a module reads.
 ENTRY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -92,12 +92,12 @@ def code(verb: str, names: frozenset[str], kinds: frozenset[str] = frozenset()) 
     """The digest of each module that a job runs by its name, and of each entry of a registry by "module:name".
 
     Args:
-        verb: of the job; its module is `orthoglot.jobs.VERB`.
+        verb: of the job; its module is `orthoglot.study.jobs.VERB`.
         names: strings of the job's settings, which select entries of registries.
         kinds: names of modules that are found by a name.
     """
     modules: dict[str, str] = {}
-    waiting = [f"{PACKAGE}.jobs.{verb}", f"{PACKAGE}.environment"]
+    waiting = [f"{PACKAGE}.study.jobs.{verb}", f"{PACKAGE}.environment"]
     while waiting:
         name = waiting.pop()
         if name not in modules:

@@ -17,20 +17,21 @@ from typing import Any
 
 from checks import EncoderChecks, absent, check_benchmarks, check_opus, check_parts
 from digests import SOURCE, code, digest, files_digest, texts
-from orthoglot import __version__, config, receipts
-from orthoglot.benchmarks.base import Benchmark
-from orthoglot.config import EncoderSettings
+from orthoglot import __version__, receipts
 from orthoglot.encoders.kinds import SAVED_AS, kind
 from orthoglot.encoders.segmentation import open_segmenter
 from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.encoders.training_settings import TrainingSettings
 from orthoglot.entries import closest
 from orthoglot.errors import ConfigError
-from orthoglot.finetuning.settings import FINE_TUNED, FineTuningSettings
-from orthoglot.jobs.job import parts
 from orthoglot.languages import parse_pair
 from orthoglot.packages import installed_package
-from orthoglot.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS, SUITES
+from orthoglot.study import config
+from orthoglot.study.benchmarks.base import Benchmark
+from orthoglot.study.config import EncoderSettings
+from orthoglot.study.finetuning.settings import FINE_TUNED, FineTuningSettings
+from orthoglot.study.jobs.job import parts
+from orthoglot.study.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS, SUITES
 from orthoglot.text.patterns import here
 
 # Verbs by DVC stage.
@@ -49,8 +50,8 @@ FILES = {
 }
 # Settings of a corpus that its files do not depend on: they say what is read of them.
 NOT_FETCHED = {"max_pairs", "unless_in", "listed", "obtain"}
-PUBLISHED = SOURCE / "orthoglot/papers/published"
-CHARTS = SOURCE / "orthoglot/report/charts"
+PUBLISHED = SOURCE / "orthoglot/study/papers/published"
+CHARTS = SOURCE / "orthoglot/study/report/charts"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The constants of `orthoglot.fetching.forecast`, measured on archives that were fetched for a preset.
+"""The constants of `orthoglot.study.fetching.forecast`, measured on archives that were fetched for a preset.
 
     python measurements/ems-62-slice/forecast.py ems-62 data/ems-62/opus
 
@@ -19,11 +19,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from orthoglot import catalogue, config
+from orthoglot import catalogue
 from orthoglot.corpora.prepare import PrepareSettings, prepare
 from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.formats.sources import read_source
 from orthoglot.languages import parse_pair, script
+from orthoglot.study import config
 
 
 def drawing(settings: PrepareSettings) -> float:

@@ -29,10 +29,10 @@ from orthoglot.decomposers.architectures.plda import Prior, apply, maps
 from orthoglot.decomposers.base import Languages, unit
 from orthoglot.decomposers.moments import compute
 from orthoglot.encoders.folder import ENCODER
-from orthoglot.fetching import files
-from orthoglot.fetching.lock import CACHE
 from orthoglot.search.exact_or_cells import search
 from orthoglot.search.margins import best_threshold, mine
+from orthoglot.study.fetching import files
+from orthoglot.study.fetching.lock import CACHE
 
 DRAWS, SIZES, RESAMPLES = 3, (100, 300, 1000, 2000, 3000, 10_000), 1000
 RAW = "https://raw.githubusercontent.com"

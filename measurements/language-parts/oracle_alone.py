@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 import torch
 
-from orthoglot import config
 from orthoglot.decomposers.base import unit
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.folder import identity
+from orthoglot.study import config
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import collect, train
 

@@ -68,7 +68,8 @@ def finish(folder: Path) -> None:
     """Write what looks like the result of every job; in a process of its own, as the plan reads the code there."""
     os.chdir(folder)
     sys.path[:0] = ["src", "workflow"]
-    from orthoglot import config, receipts
+    from orthoglot import receipts
+    from orthoglot.study import config
     from plan import FILES, Plan
 
     plan = Plan(config.load(Path("params.yaml")))

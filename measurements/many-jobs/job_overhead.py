@@ -59,7 +59,7 @@ def alone(report: Path) -> None:
     builtins.__import__ = watch.timed(builtins.__import__)
     importlib.import_module = watch.timed(importlib.import_module)
     from orthoglot.cli import main
-    from orthoglot.jobs.job import Job
+    from orthoglot.study.jobs.job import Job
 
     run = Job.run
 
@@ -92,7 +92,7 @@ def main() -> None:
     script, report = Path(__file__).resolve(), Path(place.name) / "report"
     os.chdir(chosen.workspace)
     sys.path[:0] = ["src", "workflow"]
-    from orthoglot import config
+    from orthoglot.study import config
     from plan import Plan
 
     plan = Plan(config.load(Path("params.yaml"), {"preset": chosen.preset} if chosen.preset else {}))

@@ -13,9 +13,9 @@ import sys
 from dataclasses import dataclass
 from math import ceil
 
-from orthoglot.training.gpu_hours import EMMA_X as PHASE_2
-from orthoglot.training.gpu_hours import EMS
-from orthoglot.training.gpu_hours import SENTENCES as LARGE
+from orthoglot.study.pretraining.gpu_hours import EMMA_X as PHASE_2
+from orthoglot.study.pretraining.gpu_hours import EMS
+from orthoglot.study.pretraining.gpu_hours import SENTENCES as LARGE
 
 HOUR, MEGA, GIGA, TERA = 3600, 10**6, 10**9, 10**12
 

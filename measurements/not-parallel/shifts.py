@@ -12,12 +12,12 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from orthoglot import config
 from orthoglot.errors import ConfigError, DataError, OfflineError
-from orthoglot.fetching import files
-from orthoglot.fetching.lock import CACHE, LOCK
 from orthoglot.formats.sources import parsed, read_source
 from orthoglot.languages import parse_pair
+from orthoglot.study import config
+from orthoglot.study.fetching import files
+from orthoglot.study.fetching.lock import CACHE, LOCK
 from orthoglot.text.bitext import LeftOut
 from orthoglot.text.patterns import here
 from orthoglot.text.shifts import Run, without_runs

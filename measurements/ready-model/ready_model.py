@@ -7,13 +7,13 @@ from pathlib import Path
 
 import typer
 
-from orthoglot import config
 from orthoglot.apply import ready
 from orthoglot.decomposers.architectures.plda import ARCHITECTURE as PLDA
 from orthoglot.decomposers.architectures.plda import Prior, Scatter
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.decomposers.moments import gather
 from orthoglot.embeddings.store import EmbeddingStore
+from orthoglot.study import config
 from orthoglot.training.decompose import collect, translations
 
 PRESET = "ready"

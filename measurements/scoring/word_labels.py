@@ -23,7 +23,7 @@ from scipy.stats import rankdata
 from orthoglot import load
 from orthoglot.apply.model import Model
 from orthoglot.apply.words import Limits, Match, compare, encoder_of, limits
-from orthoglot.fetching.files import fetch
+from orthoglot.study.fetching.files import fetch
 
 COMMIT = "2a670a1140416cf80507b5a829659383c878feb8"
 ADDRESS = "https://raw.githubusercontent.com/sheffieldnlp/mlqe-pe/{}/data/post-editing/test/{}-test.tar.gz"

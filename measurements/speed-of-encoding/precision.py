@@ -24,10 +24,10 @@ import torch
 from scipy.stats import rankdata
 
 import orthoglot
-from orthoglot.benchmarks.collected import read_all
 from orthoglot.decomposers.base import unit
 from orthoglot.encoders.settings import Precision
 from orthoglot.search.hits import hits
+from orthoglot.study.benchmarks.collected import read_all
 
 DRAWS, USUAL = 1000, "float32"
 PRECISIONS = get_args(Precision)

@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from orthoglot.objectives.emma_x import (
+from orthoglot.study.pretraining.objectives.emma_x import (
     classifier_votes,
     encoder_votes,
     first_scores,
@@ -35,7 +35,7 @@ from orthoglot.objectives.emma_x import (
     smoothed_nll,
     temperatures,
 )
-from orthoglot.objectives.mixture import Mixture
+from orthoglot.study.pretraining.objectives.mixture import Mixture
 
 MIB = 2**20
 

@@ -32,17 +32,17 @@ import numpy as np
 import straightforward_ems as naive
 import torch
 
-from orthoglot import config
 from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.encoders.tokenization import open_tokenizer
 from orthoglot.encoders.training_settings import ScratchNetwork
-from orthoglot.pretraining.collate import EmsCollator
-from orthoglot.pretraining.networks import TrainableEncoder
-from orthoglot.pretraining.sampling import RowSampler
-from orthoglot.pretraining.tokenise import TOKENIZER, tokenise
-from orthoglot.pretraining.tokenised import Bitext, languages_of, read_bitext
-from orthoglot.pretraining.trainer import WEIGHT_DECAY, scheduler
-from orthoglot.pretraining.trainings.ems import EmsModel
+from orthoglot.study import config
+from orthoglot.study.pretraining.collate import EmsCollator
+from orthoglot.study.pretraining.networks import TrainableEncoder
+from orthoglot.study.pretraining.sampling import RowSampler
+from orthoglot.study.pretraining.tokenise import TOKENIZER, tokenise
+from orthoglot.study.pretraining.tokenised import Bitext, languages_of, read_bitext
+from orthoglot.study.pretraining.trainer import WEIGHT_DECAY, scheduler
+from orthoglot.study.pretraining.trainings.ems import EmsModel
 from orthoglot.text.bitext import SentencePair, write_pairs
 
 ROOT = Path(__file__).resolve().parents[2]

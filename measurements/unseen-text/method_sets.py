@@ -13,9 +13,9 @@ import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from orthoglot.fetching.download import sha256_of
-from orthoglot.fetching.files import fetch
 from orthoglot.languages import canonical
+from orthoglot.study.fetching.download import sha256_of
+from orthoglot.study.fetching.files import fetch
 from orthoglot.text.keys import normalised
 
 # English stands beside Dutch and Portuguese in SICK's files.

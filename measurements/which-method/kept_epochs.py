@@ -20,10 +20,10 @@ import numpy as np
 import pandas as pd
 import torch
 
-from orthoglot import config
 from orthoglot.decomposers.base import Decomposer, unit
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.folder import identity
+from orthoglot.study import config
 from orthoglot.training.decompose import Data, collect, fit_decomposer, translations
 from orthoglot.training.settings import DecompositionSettings
 

@@ -79,7 +79,7 @@ _TABLE = {
     "Thai": "th/tha",
     "Tibt": "bo/bod/tib dz/dzo",
 }
-# The invented languages of `orthoglot.invented`; other private-use codes count as Latin.
+# The invented languages of `orthoglot.study.invented`; other private-use codes count as Latin.
 _INVENTED = {"qac": "Cyrl", "qad": "Grek", "qae": "Hira", "qaf": "Deva"}
 # Scripts without spaces between words; those of the second set have spaces between phrases.
 _WITHOUT_SPACES = {"Hans", "Hant", "Hira", "Jpan", "Khmr", "Laoo", "Mymr", "Thai", "Tibt"}

@@ -23,7 +23,7 @@ from orthoglot.decomposers.architectures.plda import Prior, Scatter, apply, maps
 from orthoglot.decomposers.base import META, Languages, unit
 from orthoglot.decomposers.moments import Moments, PairMoments
 from orthoglot.errors import ConfigError
-from orthoglot.fetching.licences import terms
+from orthoglot.study.fetching.licences import terms
 
 ROOT = Path(__file__).parents[2]
 DIM = 24

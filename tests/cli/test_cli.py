@@ -30,8 +30,8 @@ from orthoglot.cli import COMMANDS, MOVED, app, main
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.laser import LaserSizes
 from orthoglot.errors import DataError
-from orthoglot.jobs.job import Job
 from orthoglot.study import cli as study
+from orthoglot.study.jobs.job import Job
 
 ROOT = Path(__file__).resolve().parents[2]
 ORTHOGLOT = Path(sys.executable).parent / "orthoglot"
@@ -545,7 +545,7 @@ def test_control_c_says_in_one_line_what_is_kept_and_how_to_go_on(
 
     for name in ("check_outputs", "check_place"):
         monkeypatch.setattr(f"orthoglot.cli.options.{name}", stop)
-    monkeypatch.setattr("orthoglot.config.load", stop)
+    monkeypatch.setattr("orthoglot.study.config.load", stop)
     names = {name: name for name in ("model", "input", "output", "text", "folder")}
     result = run(*VERBS.get(verb, "fetch").format(**names).split(), cwd=tmp_path)
     assert result.returncode == 130

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from orthoglot.cli import app
 from orthoglot.errors import ConfigError
-from orthoglot.fetching.forecast import PREPARED_SHARE
+from orthoglot.study.fetching.forecast import PREPARED_SHARE
 
 ROOT = Path(__file__).parents[2]
 

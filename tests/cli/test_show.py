@@ -10,9 +10,9 @@ import yaml
 from shipped_settings import shipped_values
 from typer.testing import CliRunner
 
-from orthoglot import json_schema
 from orthoglot.cli import app
 from orthoglot.errors import ConfigError
+from orthoglot.study import json_schema
 
 
 def shown(*arguments: str) -> str:

@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from orthoglot.catalogue import shipped
 from orthoglot.cli import app
-from orthoglot.config import load
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.statistics.records import write_records
 from orthoglot.study.cli.results import _authors_rates
+from orthoglot.study.config import load
 
 MEANING = {"original": 80.0, "centering": 90.0, "meat": 85.0, "dream": 70.0}
 

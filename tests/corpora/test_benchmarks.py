@@ -10,12 +10,12 @@ import pytest
 from collected_sets import collected
 from pydantic import TypeAdapter, ValidationError
 
-from orthoglot.benchmarks.collected import read_all, sentence_keys
-from orthoglot.benchmarks.kinds import code_switched, local, nway, qe, sts
-from orthoglot.benchmarks.kinds.nway import NwaySettings
 from orthoglot.catalogue import shipped
-from orthoglot.config import BenchmarkSettings, load
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.study.benchmarks.collected import read_all, sentence_keys
+from orthoglot.study.benchmarks.kinds import code_switched, local, nway, qe, sts
+from orthoglot.study.benchmarks.kinds.nway import NwaySettings
+from orthoglot.study.config import BenchmarkSettings, load
 from orthoglot.text.bitext import SentencePair, write_pairs
 
 WIDE = (

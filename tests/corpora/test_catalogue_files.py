@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from orthoglot import config
-from orthoglot.benchmarks.collect import collect
-from orthoglot.fetching import lock as locks
-from orthoglot.fetching.files import MIRROR, fetch, remote_files
 from orthoglot.formats.sources import parsed, read_source
 from orthoglot.languages import parse_pair
+from orthoglot.study import config
+from orthoglot.study.benchmarks.collect import collect
+from orthoglot.study.fetching import lock as locks
+from orthoglot.study.fetching.files import MIRROR, fetch, remote_files
 from orthoglot.text.bitext import SentencePair
 from orthoglot.text.patterns import here
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orthoglot.benchmarks.kinds.code_switched import known_words, marked, read_dictionary, switched
 from orthoglot.errors import DataError
+from orthoglot.study.benchmarks.kinds.code_switched import known_words, marked, read_dictionary, switched
 from orthoglot.text.bitext import read_pairs
 
 WORDS = {"hund": ["dog", "hound"], "über": ["over"], "नदी": ["river"]}

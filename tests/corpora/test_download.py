@@ -16,8 +16,8 @@ import pytest
 from opus_server import OpusServer
 
 from orthoglot.errors import DataError, OfflineError
-from orthoglot.fetching import download as module
-from orthoglot.fetching.download import ask, download
+from orthoglot.study.fetching import download as module
+from orthoglot.study.fetching.download import ask, download
 
 BODY = bytes(range(256)) * 4096
 DIGEST = hashlib.sha256(BODY).hexdigest()
@@ -132,7 +132,7 @@ def test_a_killed_process_leaves_bytes_that_the_next_one_goes_on_from(
     server: OpusServer, tmp_path: Path
 ) -> None:
     server.faults["file.bin"] = ["cut_and_stall"]
-    code = "import sys; from pathlib import Path; from orthoglot.fetching.download import download\n"
+    code = "import sys; from pathlib import Path; from orthoglot.study.fetching.download import download\n"
     code += "download(sys.argv[1], Path(sys.argv[2]))"
     path = tmp_path / "got" / "file.bin"
     process = subprocess.Popen([sys.executable, "-c", code, f"{server.address}/file.bin", str(path)])
@@ -151,7 +151,7 @@ def test_a_killed_process_leaves_bytes_that_the_next_one_goes_on_from(
 def test_a_disk_without_room_is_an_error_and_no_file(server: OpusServer, tmp_path: Path) -> None:
     code = (
         "import resource, signal, sys; from pathlib import Path\n"
-        "from orthoglot.fetching.download import download\n"
+        "from orthoglot.study.fetching.download import download\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
         "download(sys.argv[1], Path(sys.argv[2]))"

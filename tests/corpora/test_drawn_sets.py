@@ -17,17 +17,17 @@ from pydantic import ValidationError
 from shipped_settings import shipped_values
 from workspace import Workspace
 
-from orthoglot import config
-from orthoglot.benchmarks import distinct_sample
-from orthoglot.benchmarks.collect import collect
-from orthoglot.benchmarks.collected import read_all, read_source, sentence_keys
-from orthoglot.benchmarks.distinct_sample import sample
-from orthoglot.benchmarks.kinds import local, opus
-from orthoglot.benchmarks.kinds.opus import DrawnSettings
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.fetching.forecast import estimates
-from orthoglot.fetching.opus import fetch
 from orthoglot.streams import derive
+from orthoglot.study import config
+from orthoglot.study.benchmarks import distinct_sample
+from orthoglot.study.benchmarks.collect import collect
+from orthoglot.study.benchmarks.collected import read_all, read_source, sentence_keys
+from orthoglot.study.benchmarks.distinct_sample import sample
+from orthoglot.study.benchmarks.kinds import local, opus
+from orthoglot.study.benchmarks.kinds.opus import DrawnSettings
+from orthoglot.study.fetching.forecast import estimates
+from orthoglot.study.fetching.opus import fetch
 from orthoglot.text import bitext
 from orthoglot.text.bitext import SentencePair
 from orthoglot.text.keys import normalised

@@ -20,10 +20,10 @@ from opustools import OpusRead
 
 from orthoglot.corpora.prepare import PrepareSettings, prepare
 from orthoglot.errors import DataError, OfflineError
-from orthoglot.fetching import download as download_module
-from orthoglot.fetching import lock as opus_lock
-from orthoglot.fetching.opus import fetch
 from orthoglot.formats.kinds.opus import read_moses_zip
+from orthoglot.study.fetching import download as download_module
+from orthoglot.study.fetching import lock as opus_lock
+from orthoglot.study.fetching.opus import fetch
 from orthoglot.text.prepared import read_split
 
 PACKAGES = {
@@ -197,7 +197,7 @@ def test_a_damaged_lock_file_is_one_line(get: Callable[..., Path], tmp_path: Pat
 
 def test_processes_that_write_the_lock_file_lose_nothing(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from orthoglot.fetching.lock import Archive, record\n"
+        "import sys; from pathlib import Path; from orthoglot.study.fetching.lock import Archive, record\n"
         "for n in range(20):\n"
         "    record(Path('fetched.lock'), f'X/v1/{sys.argv[1]}-{n}', "
         "Archive(path='/x', sha256='a' * 64, size=1, version='v1'))\n"
@@ -209,7 +209,7 @@ def test_processes_that_write_the_lock_file_lose_nothing(tmp_path: Path) -> None
 
 def test_two_processes_may_fetch_one_archive(server: OpusServer, tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from orthoglot.fetching.opus import fetch\n"
+        "import sys; from pathlib import Path; from orthoglot.study.fetching.opus import fetch\n"
         "from orthoglot.formats.kinds.opus import OpusSettings\n"
         "settings = OpusSettings(kind='opus', corpus='Voices', version='v1', pairs=['en-de', 'en-fr'], licence='x')\n"
         "output = Path(sys.argv[2]); output.mkdir()\n"

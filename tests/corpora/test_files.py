@@ -18,11 +18,11 @@ from lying_server import LyingServer, head
 from opus_server import OpusServer
 from workspace import Workspace
 
-from orthoglot.benchmarks.collect import collect
-from orthoglot.benchmarks.kinds.local import SETTINGS, read
 from orthoglot.errors import ConfigError, DataError, OfflineError
-from orthoglot.fetching import download as download_module
-from orthoglot.fetching.files import MIRROR, fetch, remote_files
+from orthoglot.study.benchmarks.collect import collect
+from orthoglot.study.benchmarks.kinds.local import SETTINGS, read
+from orthoglot.study.fetching import download as download_module
+from orthoglot.study.fetching.files import MIRROR, fetch, remote_files
 from orthoglot.text.patterns import name_of
 
 HOST = "raw.example.org"

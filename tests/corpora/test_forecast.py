@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from orthoglot.fetching.catalogue import entries
-from orthoglot.fetching.forecast import (
+from orthoglot.formats.kinds.local import LocalSettings
+from orthoglot.formats.kinds.opus import OpusSettings
+from orthoglot.formats.kinds.text import TextCorpusSettings
+from orthoglot.study.fetching.catalogue import entries
+from orthoglot.study.fetching.forecast import (
     DRAWN_FROM_PER_SECOND,
     PAIRS_PER_SECOND,
     PREPARED_SHARE,
     estimates,
     total,
 )
-from orthoglot.formats.kinds.local import LocalSettings
-from orthoglot.formats.kinds.opus import OpusSettings
-from orthoglot.formats.kinds.text import TextCorpusSettings
 
 
 def europarl(**others: Any) -> OpusSettings:

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from collected_sets import collected
 
-from orthoglot import config
-from orthoglot.benchmarks.collected import read_all, sentence_keys
-from orthoglot.benchmarks.kinds import classification, local, nway
-from orthoglot.benchmarks.kinds.classification import Item, LabelledSet, drawn
-from orthoglot.benchmarks.labelled_settings import ClassificationSettings
 from orthoglot.errors import DataError
+from orthoglot.study import config
+from orthoglot.study.benchmarks.collected import read_all, sentence_keys
+from orthoglot.study.benchmarks.kinds import classification, local, nway
+from orthoglot.study.benchmarks.kinds.classification import Item, LabelledSet, drawn
+from orthoglot.study.benchmarks.labelled_settings import ClassificationSettings
 
 ROOT = Path(__file__).parents[2]
 HOME = r"texts/|https://raw\.githubusercontent\.com/[^/]+/[^/]+/[0-9a-f]{40}/|https://[^\"#]+#"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from shipped_settings import shipped_values
 
-from orthoglot.fetching import licences
-from orthoglot.fetching.licences import UNKNOWN, terms
+from orthoglot.study.fetching import licences
+from orthoglot.study.fetching.licences import UNKNOWN, terms
 
 # Licences of catalogue entries whose terms nobody states in one word.
 OPEN = {"none stated", "mixed by source"}

@@ -29,8 +29,8 @@ import pytest
 from lying_server import Answer, LyingServer, chunked, endless, head
 
 from orthoglot.errors import DataError, OfflineError, one_line
-from orthoglot.fetching import download as module
-from orthoglot.fetching.download import ask, download
+from orthoglot.study.fetching import download as module
+from orthoglot.study.fetching.download import ask, download
 from orthoglot.text.archives import check_zip
 
 

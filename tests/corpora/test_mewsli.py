@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from collected_sets import collected
 
-from orthoglot.benchmarks.collected import read_all
-from orthoglot.benchmarks.kinds.pool import PoolSet, PoolSettings
 from orthoglot.errors import DataError
-from orthoglot.tasks.suite.lareqa import AnswerRetrieval
+from orthoglot.study.benchmarks.collected import read_all
+from orthoglot.study.benchmarks.kinds.pool import PoolSet, PoolSettings
+from orthoglot.study.tasks.suite.lareqa import AnswerRetrieval
 
 TEXT = "A title\n\nBoth live in Lima. Then  they\nleft for Rome."
 

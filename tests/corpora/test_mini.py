@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from orthoglot.errors import ConfigError
 from orthoglot.formats.kinds.mini import MiniSettings
-from orthoglot.invented import generate
-from orthoglot.invented.files import corrupted, dictionary, similar_frames
-from orthoglot.invented.grammar import CONCEPTS, GRAMMARS, KEPT, Language, invent
-from orthoglot.invented.meanings import (
+from orthoglot.study.invented import generate
+from orthoglot.study.invented.files import corrupted, dictionary, similar_frames
+from orthoglot.study.invented.grammar import CONCEPTS, GRAMMARS, KEPT, Language, invent
+from orthoglot.study.invented.meanings import (
     NAMES,
     OPTIONAL,
     WEIGHTS,

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from collected_sets import collected
 
-from orthoglot.benchmarks.collected import read_all, sentence_keys
-from orthoglot.benchmarks.kinds import local, mining
-from orthoglot.benchmarks.kinds.mining import MiningSettings
 from orthoglot.errors import DataError
+from orthoglot.study.benchmarks.collected import read_all, sentence_keys
+from orthoglot.study.benchmarks.kinds import local, mining
+from orthoglot.study.benchmarks.kinds.mining import MiningSettings
 
 
 def settings(folder: Path, **changed: Any) -> MiningSettings:

@@ -20,10 +20,10 @@ from opus_settings import opus_settings
 from opustools.db_operations import DbOperations
 
 from orthoglot.errors import ConfigError
-from orthoglot.fetching import catalogue as opus_catalogue
-from orthoglot.fetching.catalogue import archives, entries, left_out, table
 from orthoglot.formats.kinds.opus import OpusSettings, Preprocess
 from orthoglot.languages import of_locale, spellings
+from orthoglot.study.fetching import catalogue as opus_catalogue
+from orthoglot.study.fetching.catalogue import archives, entries, left_out, table
 
 
 @pytest.fixture(autouse=True)
@@ -256,7 +256,7 @@ def test_a_damaged_catalogue_leaves_nothing_behind(few: Path) -> None:
 
 
 def test_processes_that_unpack_at_once_do_not_meet(tmp_path: Path) -> None:
-    code = "from orthoglot.fetching.catalogue import entries; print(len(entries('Europarl', 'v8')))"
+    code = "from orthoglot.study.fetching.catalogue import entries; print(len(entries('Europarl', 'v8')))"
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     command = [sys.executable, "-c", code]
     running = [

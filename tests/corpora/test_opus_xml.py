@@ -33,12 +33,12 @@ from pydantic import ValidationError
 
 from orthoglot.corpora.prepare import PrepareSettings, prepare
 from orthoglot.errors import ConfigError, DataError, OfflineError
-from orthoglot.fetching import download as download_module
-from orthoglot.fetching.opus import fetch, list_entries
 from orthoglot.formats import xces
 from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.formats.sources import parsed, read_source
 from orthoglot.formats.xces import Form, Threshold, read_alignments
+from orthoglot.study.fetching import download as download_module
+from orthoglot.study.fetching.opus import fetch, list_entries
 from orthoglot.text.bitext import LeftOut, SentencePair
 from orthoglot.text.prepared import read_split
 

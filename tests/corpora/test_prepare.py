@@ -15,8 +15,6 @@ import pytest
 from cleaned import clean
 from opus_server import write_zip
 
-from orthoglot.benchmarks.collected import sentence_keys
-from orthoglot.benchmarks.kinds.nway import NWAY
 from orthoglot.corpora import spool
 from orthoglot.corpora.prepare import PrepareSettings, prepare
 from orthoglot.corpora.settings import CleaningSettings
@@ -24,6 +22,8 @@ from orthoglot.errors import DataError
 from orthoglot.formats.base import Source
 from orthoglot.formats.kinds.multi_parallel import MultiParallelSettings
 from orthoglot.formats.sources import read_source, sampled
+from orthoglot.study.benchmarks.collected import sentence_keys
+from orthoglot.study.benchmarks.kinds.nway import NWAY
 from orthoglot.text import bitext
 from orthoglot.text.bitext import LeftOut, SentencePair, read_json, read_pairs, read_rows, write_pairs
 from orthoglot.text.keys import normalised

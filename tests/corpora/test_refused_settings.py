@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from orthoglot.config import BenchmarkSettings, CorpusSettings
 from orthoglot.errors import ConfigError
+from orthoglot.study.config import BenchmarkSettings, CorpusSettings
 
 OPUS = {"kind": "opus", "corpus": "Voices", "version": "v1", "pairs": ["en-zh"]}
 LOCAL = {"kind": "local", "pairs": ["en-de"], "files": ["m.tmx"]}

@@ -7,8 +7,8 @@ from itertools import combinations, islice
 import pytest
 from shipped_settings import shipped_values
 
-from orthoglot import config
-from orthoglot.benchmarks.base import Benchmark
+from orthoglot.study import config
+from orthoglot.study.benchmarks.base import Benchmark
 
 BENCHMARKS = config.check(shipped_values()).benchmarks
 

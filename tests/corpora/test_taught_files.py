@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from orthoglot.benchmarks.collect import collect
-from orthoglot.benchmarks.kinds import classification, pool
-from orthoglot.benchmarks.kinds.classification import LabelledSet
-from orthoglot.benchmarks.kinds.pool import PoolSet
-from orthoglot.benchmarks.labelled_settings import ClassificationSettings
 from orthoglot.errors import DataError
 from orthoglot.formats.kinds.mini import MiniSettings
-from orthoglot.invented import generate
+from orthoglot.study.benchmarks.collect import collect
+from orthoglot.study.benchmarks.kinds import classification, pool
+from orthoglot.study.benchmarks.kinds.classification import LabelledSet
+from orthoglot.study.benchmarks.kinds.pool import PoolSet
+from orthoglot.study.benchmarks.labelled_settings import ClassificationSettings
+from orthoglot.study.invented import generate
 from orthoglot.text.bitext import read_rows
 
 CONTEXT = "Rome was  not built in a day. It has 7 hills.\nIts river is the Tiber."

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from orthoglot.corpora import text as module
-from orthoglot.corpora.text import PrepareTextSettings, prepare_text
 from orthoglot.errors import DataError
+from orthoglot.study.pretraining import text as module
+from orthoglot.study.pretraining.text import PrepareTextSettings, prepare_text
 from orthoglot.text.bitext import SentencePair, write_pairs
 from orthoglot.text.prepared import describe_text, stream_text
 

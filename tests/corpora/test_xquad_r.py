@@ -11,9 +11,9 @@ import pytest
 from collected_sets import collected
 from pydantic import ValidationError
 
-from orthoglot.benchmarks.kinds.pool import PoolSet, PoolSettings, read
 from orthoglot.errors import DataError
-from orthoglot.tasks.suite.lareqa import AnswerRetrieval
+from orthoglot.study.benchmarks.kinds.pool import PoolSet, PoolSettings, read
+from orthoglot.study.tasks.suite.lareqa import AnswerRetrieval
 
 
 def paragraph(*sentences: str, questions: dict[str, str]) -> dict[str, Any]:

@@ -8,10 +8,11 @@ import pytest
 import torch
 from synthetic_world import World, make_world
 
-from orthoglot import catalogue, config
+from orthoglot import catalogue
 from orthoglot.decomposers import architectures, names
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.errors import ConfigError
+from orthoglot.study import config
 from orthoglot.training.decompose import fit_decomposer
 
 SCALED = """

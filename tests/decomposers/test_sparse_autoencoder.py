@@ -9,12 +9,13 @@ import pytest
 import torch
 from synthetic_world import World, make_world
 
-from orthoglot import catalogue, config
+from orthoglot import catalogue
 from orthoglot.decomposers.architectures import sparse_autoencoder
 from orthoglot.decomposers.architectures.sparse_autoencoder import split, suppress
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.decomposers.modules import Maps
 from orthoglot.streams import stream
+from orthoglot.study import config
 from orthoglot.training.decompose import fit_decomposer
 from orthoglot.training.settings import DecompositionSettings
 

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orthoglot.benchmarks.collected import benchmark_texts
 from orthoglot.embeddings import embed as module
 from orthoglot.embeddings import shards
 from orthoglot.embeddings.embed import bitext_texts, embed
@@ -23,6 +22,7 @@ from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.base import Done
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.study.benchmarks.collected import benchmark_texts
 from orthoglot.text.bitext import SentencePair, write_pairs
 from orthoglot.text.prepared import read_split
 

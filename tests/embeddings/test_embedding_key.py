@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from shipped_settings import shipped_values
 
-from orthoglot import config
 from orthoglot.embeddings.shards import make_shards
 from orthoglot.embeddings.store import digests_of, index_digest
 from orthoglot.encoders.folder import identity, save_card
+from orthoglot.study import config
 from plan import Plan
 
 PARAMS = shipped_values()

@@ -26,8 +26,8 @@ from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.folder import identity
 from orthoglot.errors import DataError
-from orthoglot.jobs import embed as embed_verb
-from orthoglot.jobs.job import Job
+from orthoglot.study.jobs import embed as embed_verb
+from orthoglot.study.jobs.job import Job
 from orthoglot.text.bitext import SentencePair, write_pairs
 
 WORDS = ["the", "a", "cat", "dog", "house", "river", "old", "new", "red", "runs", "sleeps", "sees", "under"]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from orthoglot import config
-from orthoglot.config import EncoderSettings
 from orthoglot.encoders.settings import FrozenSettings
+from orthoglot.study import config
+from orthoglot.study.config import EncoderSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = {

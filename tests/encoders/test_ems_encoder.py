@@ -14,7 +14,7 @@ from orthoglot.encoders.folder import identity
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.pretrained import PretrainedEncoder
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.pretraining.networks import SentenceNetwork
+from orthoglot.study.pretraining.networks import SentenceNetwork
 
 NETWORK = ems_encoders.network(max_tokens=8, dropout=0.1, attention_dropout=0.1)
 TEXT = {"en": [f"The cat number {n} sat on the mat, quick brown fox" for n in range(50)]}

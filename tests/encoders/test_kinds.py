@@ -11,10 +11,10 @@ import pytest
 from orthoglot import registry
 from orthoglot.encoders import kinds
 from orthoglot.encoders.kinds import kind, names
-from orthoglot.jobs.pretrain import make_encoder
-from orthoglot.pretraining import trainings
-from orthoglot.pretraining.inputs import Inputs, RunOptions
-from orthoglot.pretraining.trainings import mlm
+from orthoglot.study.jobs.pretrain import make_encoder
+from orthoglot.study.pretraining import trainings
+from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.trainings import mlm
 
 RUN = RunOptions("cpu", Path("state"))
 

@@ -13,14 +13,14 @@ from shipped_settings import shipped_values, write_settings
 from typer.testing import CliRunner
 
 from orthoglot.cli import app
-from orthoglot.config import EncoderSettings
 from orthoglot.encoders.kinds.laser import LaserSettings
 from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
-from orthoglot.encoders.language_coverage import coverage, survey
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.tokenizer_training import train_tokenizer
 from orthoglot.encoders.training_settings import TokenizerSettings
 from orthoglot.errors import DataError
+from orthoglot.study.config import EncoderSettings
+from orthoglot.study.language_coverage import coverage, survey
+from orthoglot.study.pretraining.tokenizer_training import train_tokenizer
 from orthoglot.text.bitext import write_pairs
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -17,14 +17,14 @@ from sentence_transformers import SentenceTransformer
 from torch import Tensor
 from transformers.models.m2m_100.modeling_m2m_100 import M2M100Encoder
 
-from orthoglot import config
 from orthoglot.encoders.checkpoint import from_folder
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.kinds.refused import RefusedSettings
 from orthoglot.encoders.link import link
 from orthoglot.encoders.sentence_transformer import link_sentence_transformers
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.pretraining.networks import TrainableEncoder
+from orthoglot.study import config
+from orthoglot.study.pretraining.networks import TrainableEncoder
 
 ROOT = Path(__file__).resolve().parents[2]
 CATALOGUE = config.load(ROOT / "params.yaml").encoders

@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from lines import in_memory
 
-from orthoglot.encoders import sentencepiece_training as module
-from orthoglot.encoders.sentencepiece_training import CHARACTER, SENTENCE, TOKEN, available_memory
-from orthoglot.encoders.tokenizer_training import train_tokenizer
 from orthoglot.encoders.training_settings import TokenizerSettings
 from orthoglot.errors import ConfigError
+from orthoglot.study.pretraining import sentencepiece_training as module
+from orthoglot.study.pretraining.sentencepiece_training import CHARACTER, SENTENCE, TOKEN, available_memory
+from orthoglot.study.pretraining.tokenizer_training import train_tokenizer
 
 TEXT = in_memory({"en": [f"The cat, number {n}, sat on the mat." for n in range(50)]})
 # Trains on 120,000 distinct words in 40,000 sentences, and prints the estimate and the bytes that were taken.
 MEASURED = """
 import json, pathlib, random, tempfile
-from orthoglot.encoders import sentencepiece_training as module
+from orthoglot.study.pretraining import sentencepiece_training as module
 from orthoglot.encoders.training_settings import TokenizerSettings
 
 def memory(kind):

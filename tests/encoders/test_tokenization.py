@@ -17,7 +17,6 @@ from transformers import PreTrainedTokenizerFast
 from orthoglot.encoders import tokenization
 from orthoglot.encoders.pretokenization import moses_words
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.sentencepiece_training import PAD, UNKNOWN
 from orthoglot.encoders.tokenization import (
     MOSES_MODEL,
     CheckpointTokenizer,
@@ -25,9 +24,10 @@ from orthoglot.encoders.tokenization import (
     TextTokenizer,
     open_tokenizer,
 )
-from orthoglot.encoders.tokenizer_training import train_tokenizer
 from orthoglot.encoders.training_settings import TokenizerSettings, Words
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.study.pretraining.sentencepiece_training import PAD, UNKNOWN
+from orthoglot.study.pretraining.tokenizer_training import train_tokenizer
 
 SETTINGS = TokenizerSettings(
     words="unicode", vocabulary=60, sentences=80, character_coverage=1.0, threads=1, seed=1

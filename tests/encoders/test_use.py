@@ -11,7 +11,6 @@ import pytest
 from carrier import write_carrier
 from packed_use import twin, write_packed
 
-from orthoglot import config
 from orthoglot.encoders.folder import card, identity
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.kinds.use import UseSettings
@@ -19,6 +18,7 @@ from orthoglot.encoders.link import encoder_from_package, link_packaged
 from orthoglot.encoders.use import UseEncoder
 from orthoglot.encoders.usem3 import convert
 from orthoglot.errors import ConfigError, DataError, OfflineError
+from orthoglot.study import config
 
 SENTENCES = ["cat", "the cat sat on a mat", "a dog", "no dog ran on the mat and the cat is a dog", "wüg"]
 

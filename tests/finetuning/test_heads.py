@@ -10,12 +10,12 @@ import pytest
 import torch
 from toy_benchmarks import write_answers
 
-from orthoglot.benchmarks.base import PairSet
-from orthoglot.benchmarks.kinds import pool
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.finetuning import data
-from orthoglot.finetuning.heads import Chooser, Classifier, Inference, Retrieval, Similarity
-from orthoglot.finetuning.network import Opened, _fitting, open_network
+from orthoglot.study.benchmarks.base import PairSet
+from orthoglot.study.benchmarks.kinds import pool
+from orthoglot.study.finetuning import data
+from orthoglot.study.finetuning.heads import Chooser, Classifier, Inference, Retrieval, Similarity
+from orthoglot.study.finetuning.network import Opened, _fitting, open_network
 
 
 @pytest.fixture

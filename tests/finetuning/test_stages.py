@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from shipped_settings import shipped_values
 
-from orthoglot import config
 from orthoglot.errors import ConfigError
-from orthoglot.finetuning.settings import FineTuningSettings
-from orthoglot.finetuning.stages import stages
+from orthoglot.study import config
+from orthoglot.study.finetuning.settings import FineTuningSettings
+from orthoglot.study.finetuning.stages import stages
 from plan import Plan
 
 

@@ -17,12 +17,12 @@ import torch
 from torch.nn import functional
 from toy_benchmarks import stage, write_labelled
 
-from orthoglot.finetuning.data import labelled, labelled_set
-from orthoglot.finetuning.heads import Classifier
-from orthoglot.finetuning.network import open_network
-from orthoglot.finetuning.settings import Recipe
-from orthoglot.finetuning.train import Run, predicted, train
 from orthoglot.streams import derive
+from orthoglot.study.finetuning.data import labelled, labelled_set
+from orthoglot.study.finetuning.heads import Classifier
+from orthoglot.study.finetuning.network import open_network
+from orthoglot.study.finetuning.settings import Recipe
+from orthoglot.study.finetuning.train import Run, predicted, train
 
 RECIPE = Recipe(learning_rate=1e-3, epochs=2, batch_size=16, max_tokens=22, warmup=0.2)
 
@@ -109,7 +109,7 @@ import torch
 from orthoglot.training import loop
 loop.SECONDS_BETWEEN_SAVES, loop.SAVE_SHARE = 0.0, 0
 torch.set_num_threads(1)
-from orthoglot.finetuning.tune import TuningSettings, fine_tune
+from orthoglot.study.finetuning.tune import TuningSettings, fine_tune
 settings = TuningSettings.model_validate_json(Path(sys.argv[1]).read_text())
 folders = {Path(one).name: Path(one) for one in sys.argv[5:]}
 fine_tune(settings, Path(sys.argv[2]), folders, device="cpu", checkpoint=Path(sys.argv[3]), output=Path(sys.argv[4]))

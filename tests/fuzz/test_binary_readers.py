@@ -22,7 +22,7 @@ from mutations import COUNT, mutations
 from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
-from orthoglot import config, receipts
+from orthoglot import receipts
 from orthoglot.cli import app
 from orthoglot.decomposers.base import META, WEIGHTS, Decomposer, load_decomposer
 from orthoglot.embeddings import store as stores
@@ -34,6 +34,7 @@ from orthoglot.statistics.records import Record, read_records, write_records
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.summary import Key, read_scores, write_scores
 from orthoglot.statistics.table import frame
+from orthoglot.study import config
 
 KEY = "0123456789abcdef"
 WORDS = [f"word {n}" for n in range(9)]

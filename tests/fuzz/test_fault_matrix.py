@@ -17,9 +17,10 @@ import pytest
 from faults import Count
 from workspace import Workspace, programs
 
-from orthoglot import config, receipts
+from orthoglot import receipts
 from orthoglot.errors import DataError
-from orthoglot.jobs.job import Job
+from orthoglot.study import config
+from orthoglot.study.jobs.job import Job
 from plan import Plan
 
 

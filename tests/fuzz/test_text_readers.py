@@ -18,19 +18,20 @@ import zstandard
 from faults import inject
 from mutations import COUNT, mutations
 
-from orthoglot import catalogue, config
-from orthoglot.benchmarks import kinds
-from orthoglot.benchmarks.collect import collect
-from orthoglot.benchmarks.collected import read_all
+from orthoglot import catalogue
 from orthoglot.errors import DataError
-from orthoglot.fetching import lock as opus_lock
-from orthoglot.fetching.opus import ENTRIES
 from orthoglot.formats.base import Source
 from orthoglot.formats.catalogues import read_catalogue
 from orthoglot.formats.kinds.opus import read_moses_zip
 from orthoglot.formats.sources import read_source
 from orthoglot.formats.tmx_output import units_kept
 from orthoglot.registry import load
+from orthoglot.study import config
+from orthoglot.study.benchmarks import kinds
+from orthoglot.study.benchmarks.collect import collect
+from orthoglot.study.benchmarks.collected import read_all
+from orthoglot.study.fetching import lock as opus_lock
+from orthoglot.study.fetching.opus import ENTRIES
 from orthoglot.text.bitext import decoded, read_json, read_lines, read_pairs
 
 PAIRS = [(f"sentence {n} of a <b>text</b>, %s", f"Satz {n} eines <b>Textes</b>, %s") for n in range(12)]
@@ -167,7 +168,7 @@ def test_a_damaged_packed_file_never_becomes_another_text(name: str, tmp_path: P
 
 
 def test_a_damaged_answer_of_opus_is_rows_or_one_line() -> None:
-    from orthoglot.fetching import download, opus
+    from orthoglot.study.fetching import download, opus
 
     answer = SimpleNamespace(url="http://x")
 

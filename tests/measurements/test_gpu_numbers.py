@@ -14,16 +14,17 @@ from gpu_parts.result import MissingError, Part
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from orthoglot import catalogue, config
+from orthoglot import catalogue
 from orthoglot.decomposers.modules import Maps
 from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.training_settings import ScratchNetwork
 from orthoglot.objectives.base import Objective
-from orthoglot.pretraining.collate import EmsCollator
-from orthoglot.pretraining.tokenised import Bitext
-from orthoglot.pretraining.trainings.ems import EmsModel
 from orthoglot.streams import Draws, stream
+from orthoglot.study import config
+from orthoglot.study.pretraining.collate import EmsCollator
+from orthoglot.study.pretraining.tokenised import Bitext
+from orthoglot.study.pretraining.trainings.ems import EmsModel
 from orthoglot.training.batching import make_batches
 from orthoglot.training.decompose import inputs, pairs_of, updates
 from orthoglot.training.step import take

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional
 
-from orthoglot.objectives import bags as module
-from orthoglot.objectives.bags import Bags, bags_of, divergence
+from orthoglot.study.pretraining.objectives import bags as module
+from orthoglot.study.pretraining.objectives.bags import Bags, bags_of, divergence
 
 SENTENCE = [2, 3, 3, 1]
 BAG = torch.tensor([0.0, 0.25, 0.25, 0.5], dtype=torch.float64)

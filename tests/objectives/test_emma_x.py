@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from orthoglot.objectives.emma_x import (
+from orthoglot.study.pretraining.objectives.emma_x import (
     classifier_votes,
     encoder_votes,
     first_scores,

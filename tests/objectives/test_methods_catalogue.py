@@ -9,11 +9,12 @@ import pytest
 import torch
 from cases import Case, Side, case_of
 
-from orthoglot import catalogue, config
+from orthoglot import catalogue
 from orthoglot.decomposers.base import Decomposition
 from orthoglot.decomposers.modules import Maps
 from orthoglot.objectives.base import Objective
 from orthoglot.streams import stream
+from orthoglot.study import config
 
 METHODS = config.load(catalogue.shipped()).methods
 TRAINED = [name for name, method in METHODS.items() if method.terms]

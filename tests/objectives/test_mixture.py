@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from orthoglot.objectives.mixture import Classifier, FullyConnected, Mixture
+from orthoglot.study.pretraining.objectives.mixture import Classifier, FullyConnected, Mixture
 
 
 def mixture(prior: list[float], mean: list[list[float]], sigma: list[list[float]]) -> Mixture:

@@ -9,7 +9,12 @@ import pytest
 from evaluation_fixtures import SETTINGS
 from generated_records import METHODS, a_run, over_seeds, record
 
-from orthoglot.papers.claims import (
+from orthoglot.statistics.comparisons import compare_methods
+from orthoglot.statistics.records import ALL, Record
+from orthoglot.statistics.resampling import Scores
+from orthoglot.statistics.summary import Key
+from orthoglot.statistics.table import Measured
+from orthoglot.study.papers.claims import (
     FAILS,
     HOLDS,
     UNDECIDED,
@@ -19,13 +24,8 @@ from orthoglot.papers.claims import (
     evaluate_claims,
     verdict,
 )
-from orthoglot.papers.published import DECOMPOSER_PAPERS, P_AT_1, PAPERS, Claim
-from orthoglot.papers.runs import Run
-from orthoglot.statistics.comparisons import compare_methods
-from orthoglot.statistics.records import ALL, Record
-from orthoglot.statistics.resampling import Scores
-from orthoglot.statistics.summary import Key
-from orthoglot.statistics.table import Measured
+from orthoglot.study.papers.published import DECOMPOSER_PAPERS, P_AT_1, PAPERS, Claim
+from orthoglot.study.papers.runs import Run
 
 
 def claims(records: list[Record]) -> list[Outcome]:

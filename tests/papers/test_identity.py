@@ -8,17 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
-from orthoglot.benchmarks.collect import collect
-from orthoglot.benchmarks.collected import read_source
-from orthoglot.benchmarks.kinds.local import RetrievalSettings
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.embeddings.store import META
-from orthoglot.papers.published import PAPERS
-from orthoglot.papers.runs import Run
 from orthoglot.statistics.records import Record, read_records
 from orthoglot.statistics.table import Measured
-from orthoglot.tasks.evaluate import evaluate
-from orthoglot.tasks.settings import EvaluationSettings
+from orthoglot.study.benchmarks.collect import collect
+from orthoglot.study.benchmarks.collected import read_source
+from orthoglot.study.benchmarks.kinds.local import RetrievalSettings
+from orthoglot.study.papers.published import PAPERS
+from orthoglot.study.papers.runs import Run
+from orthoglot.study.tasks.evaluate import evaluate
+from orthoglot.study.tasks.settings import EvaluationSettings
 
 DREAM = {f"dream.{name}": 1.0 for name in ("reconstruction", "meaning", "language", "identification")}
 

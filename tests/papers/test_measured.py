@@ -8,7 +8,9 @@ import pytest
 from generated_records import METHODS, a_run, over_seeds
 
 from orthoglot.errors import DataError
-from orthoglot.papers.measured import (
+from orthoglot.statistics.records import Record
+from orthoglot.statistics.table import Measured
+from orthoglot.study.papers.measured import (
     NO_DATA,
     NO_ENCODER,
     NO_LANGUAGE,
@@ -22,10 +24,8 @@ from orthoglot.papers.measured import (
     further_cells,
     whole_cells,
 )
-from orthoglot.papers.published import DATA_SETS, PAPERS
-from orthoglot.papers.runs import Run
-from orthoglot.statistics.records import Record
-from orthoglot.statistics.table import Measured
+from orthoglot.study.papers.published import DATA_SETS, PAPERS
+from orthoglot.study.papers.runs import Run
 
 
 def of_paper(paper: str, records: Sequence[Record]) -> list[Cell]:

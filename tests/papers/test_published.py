@@ -12,10 +12,10 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from orthoglot import config
 from orthoglot.errors import ConfigError
 from orthoglot.languages import canonical
-from orthoglot.papers.published import (
+from orthoglot.study import config
+from orthoglot.study.papers.published import (
     DATA_SETS,
     DECOMPOSER_PAPERS,
     ENCODER_PAPERS,

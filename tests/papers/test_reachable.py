@@ -14,11 +14,11 @@ import pytest
 import yaml
 from shipped_settings import shipped_values
 
-from orthoglot import config
-from orthoglot.papers.measured import NO_ENCODER, NO_LANGUAGE, NO_METHOD, NO_TASK, NO_TUNING
-from orthoglot.papers.published import load_paper, printed_numbers
-from orthoglot.papers.reachable import STAND_IN, Count, subsets_of
+from orthoglot.study import config
 from orthoglot.study.cli.plan import counts
+from orthoglot.study.papers.measured import NO_ENCODER, NO_LANGUAGE, NO_METHOD, NO_TASK, NO_TUNING
+from orthoglot.study.papers.published import load_paper, printed_numbers
+from orthoglot.study.papers.reachable import STAND_IN, Count, subsets_of
 
 ROOT = Path(__file__).parents[2]
 # As docs/papers.md names it, paper by preset.

@@ -14,8 +14,9 @@ from generated_records import record
 from safetensors.numpy import save_file
 
 from orthoglot.errors import DataError
-from orthoglot.papers.claims import FAILS, HOLDS, UNDECIDED, UNTESTABLE, Outcome, evaluate_claims
-from orthoglot.papers.measured import (
+from orthoglot.statistics.records import HEAD, LONG_TAIL, write_records
+from orthoglot.study.papers.claims import FAILS, HOLDS, UNDECIDED, UNTESTABLE, Outcome, evaluate_claims
+from orthoglot.study.papers.measured import (
     NO_LANGUAGE,
     NO_TASK,
     NO_TIME,
@@ -27,10 +28,9 @@ from orthoglot.papers.measured import (
     further_cells,
     whole_cells,
 )
-from orthoglot.papers.published import P_AT_1, PAPERS, TIME
-from orthoglot.papers.runs import Run, parameters, run_of_variants
-from orthoglot.papers.table import write_paper
-from orthoglot.statistics.records import HEAD, LONG_TAIL, write_records
+from orthoglot.study.papers.published import P_AT_1, PAPERS, TIME
+from orthoglot.study.papers.runs import Run, parameters, run_of_variants
+from orthoglot.study.papers.table import write_paper
 from orthoglot.training.speed import Speed
 
 # Student's t, 97.5 %: 12.706 for two values, 4.303 for three.

@@ -10,7 +10,9 @@ from statistics import fmean
 import pytest
 from generated_records import record
 
-from orthoglot.papers.measured import (
+from orthoglot.statistics.records import ALL, Record
+from orthoglot.statistics.table import Measured
+from orthoglot.study.papers.measured import (
     NO_DATA,
     NO_ENCODER,
     NO_RUN,
@@ -20,11 +22,9 @@ from orthoglot.papers.measured import (
     cells,
     further_cells,
 )
-from orthoglot.papers.published import PAPERS, SUITES, printed_numbers
-from orthoglot.papers.runs import Run
-from orthoglot.papers.table import write_records
-from orthoglot.statistics.records import ALL, Record
-from orthoglot.statistics.table import Measured
+from orthoglot.study.papers.published import PAPERS, SUITES, printed_numbers
+from orthoglot.study.papers.runs import Run
+from orthoglot.study.papers.table import write_records
 
 TASKS = {
     "xnli", "americasnli", "sts17", "wmt21", "lareqa", "mewsli-x", "bucc", "tatoeba-112", "xcopa", "multieurlex",

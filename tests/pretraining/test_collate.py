@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.pretraining.collate import EmsCollator, collate, encode_batch
-from orthoglot.pretraining.tokenised import Bitext
+from orthoglot.study.pretraining.collate import EmsCollator, collate, encode_batch
+from orthoglot.study.pretraining.tokenised import Bitext
 
 CPU = torch.device("cpu")
 MASK, COMMA = 2, 5

@@ -20,10 +20,10 @@ from toy_training import SETTINGS, word_for_word, write_folder
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.kinds.distillation import DistillationSettings
 from orthoglot.errors import ConfigError
-from orthoglot.pretraining.collate import Chunk, TokenBatch
-from orthoglot.pretraining.inputs import Inputs, RunOptions
-from orthoglot.pretraining.trainings import distillation as module
-from orthoglot.pretraining.trainings.distillation import DistillationBatch, DistillationModel, distill
+from orthoglot.study.pretraining.collate import Chunk, TokenBatch
+from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.trainings import distillation as module
+from orthoglot.study.pretraining.trainings.distillation import DistillationBatch, DistillationModel, distill
 from orthoglot.text import bitext as bitext_module
 from orthoglot.text.bitext import SentencePair
 

@@ -12,12 +12,12 @@ import pytest
 from lines import in_memory
 from test_tokenised import folder
 
-from orthoglot.encoders.tokenizer_training import _sample, train_tokenizer
 from orthoglot.encoders.training_settings import TokenizerSettings, Words
 from orthoglot.languages import parse_pair
-from orthoglot.pretraining.distinct import DistinctText, Seen
-from orthoglot.pretraining.tokenised import languages_of, monolingual, text_of_bitext
 from orthoglot.streams import derive
+from orthoglot.study.pretraining.distinct import DistinctText, Seen
+from orthoglot.study.pretraining.tokenised import languages_of, monolingual, text_of_bitext
+from orthoglot.study.pretraining.tokenizer_training import _sample, train_tokenizer
 from orthoglot.text import bitext as bitext_module
 from orthoglot.text import hashes
 from orthoglot.text.prepared import stream_split

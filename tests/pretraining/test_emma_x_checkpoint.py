@@ -23,7 +23,6 @@ from toy_training import history_of, word_for_word, write_toy_bitext
 from training_process import train_together
 from transformers import AutoModelForMaskedLM
 
-from orthoglot.corpora.text import PrepareTextSettings, prepare_text
 from orthoglot.encoders.folder import identity
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.kinds.emma_x import EmmaXSettings
@@ -31,14 +30,15 @@ from orthoglot.encoders.pretrained import with_token_head
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.training_settings import EncoderNetwork
 from orthoglot.errors import ConfigError
-from orthoglot.papers.runs import parameters
-from orthoglot.pretraining.collate import collate, encode_and_predict, encode_batch
-from orthoglot.pretraining.emma_x_phases import EmmaXBatch, EmmaXState, TextModel
-from orthoglot.pretraining.inputs import Inputs, RunOptions
-from orthoglot.pretraining.masking import IGNORED, hidden_tokens
-from orthoglot.pretraining.networks import TrainableEncoder, trainable_encoder
-from orthoglot.pretraining.trainings.emma_x import pretrain_emma_x
-from orthoglot.pretraining.trainings.mlm import pretrain_mlm
+from orthoglot.study.papers.runs import parameters
+from orthoglot.study.pretraining.collate import collate, encode_and_predict, encode_batch
+from orthoglot.study.pretraining.emma_x_phases import EmmaXBatch, EmmaXState, TextModel
+from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.masking import IGNORED, hidden_tokens
+from orthoglot.study.pretraining.networks import TrainableEncoder, trainable_encoder
+from orthoglot.study.pretraining.text import PrepareTextSettings, prepare_text
+from orthoglot.study.pretraining.trainings.emma_x import pretrain_emma_x
+from orthoglot.study.pretraining.trainings.mlm import pretrain_mlm
 
 CPU = torch.device("cpu")
 PREDICTING = {"mlm": EMMA.mlm.model_copy(update={"weight": 0.5})}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orthoglot.pretraining.emma_x_diagnostics import alarming, alarms, has_votes, signs
+from orthoglot.study.pretraining.emma_x_diagnostics import alarming, alarms, has_votes, signs
 
 USUAL = {
     **{

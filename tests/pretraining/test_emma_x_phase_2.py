@@ -10,7 +10,7 @@ from test_emma_x_training import changed, contrast, reading
 from torch import Tensor
 from torch.nn import functional
 
-from orthoglot.pretraining.emma_x_phases import EmmaXBatch, TextModel
+from orthoglot.study.pretraining.emma_x_phases import EmmaXBatch, TextModel
 
 RANKS, SMOOTHING, MOMENTUM = 4, 0.2, 0.9
 TEMPERATURES = [0.05, 0.075, 0.1]

@@ -25,13 +25,19 @@ from orthoglot.encoders.kinds.emma_x import EmmaXSettings
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.training_settings import TrainingSettings
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.objectives.emma_x import ranking_info_nce
-from orthoglot.pretraining import emma_x_diagnostics as collapse
-from orthoglot.pretraining.collate import Chunk, TokenBatch
-from orthoglot.pretraining.emma_x_collate import EmmaXCollator, LimitedRows
-from orthoglot.pretraining.emma_x_phases import EmmaXBatch, EmmaXState, ParallelModel, TextModel, VirtualDraws
-from orthoglot.pretraining.inputs import Inputs, RunOptions
-from orthoglot.pretraining.tokenised import (
+from orthoglot.study.pretraining import emma_x_diagnostics as collapse
+from orthoglot.study.pretraining.collate import Chunk, TokenBatch
+from orthoglot.study.pretraining.emma_x_collate import EmmaXCollator, LimitedRows
+from orthoglot.study.pretraining.emma_x_phases import (
+    EmmaXBatch,
+    EmmaXState,
+    ParallelModel,
+    TextModel,
+    VirtualDraws,
+)
+from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.objectives.emma_x import ranking_info_nce
+from orthoglot.study.pretraining.tokenised import (
     SPLITS,
     read_bitext,
     read_text,
@@ -39,8 +45,8 @@ from orthoglot.pretraining.tokenised import (
     write_bitext,
     write_text,
 )
-from orthoglot.pretraining.trainings import emma_x
-from orthoglot.pretraining.trainings.emma_x import pretrain_emma_x
+from orthoglot.study.pretraining.trainings import emma_x
+from orthoglot.study.pretraining.trainings.emma_x import pretrain_emma_x
 from orthoglot.text.bitext import SentencePair
 
 PHASE = {

@@ -14,10 +14,10 @@ from toy_training import history_of, write_folder
 
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.kinds.mlm import MlmSettings
-from orthoglot.pretraining.collate import hidden_of
-from orthoglot.pretraining.inputs import Inputs, RunOptions
-from orthoglot.pretraining.masking import IGNORED, hidden_tokens
-from orthoglot.pretraining.trainings import mlm
+from orthoglot.study.pretraining.collate import hidden_of
+from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.masking import IGNORED, hidden_tokens
+from orthoglot.study.pretraining.trainings import mlm
 from orthoglot.text.bitext import SentencePair
 from orthoglot.training import loop
 

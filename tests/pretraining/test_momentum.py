@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from orthoglot.pretraining.momentum import Queue, follow
+from orthoglot.study.pretraining.momentum import Queue, follow
 
 
 def rows(first: int, count: int, width: int = 3) -> torch.Tensor:

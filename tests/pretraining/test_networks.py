@@ -20,10 +20,10 @@ from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.encoders.training_settings import TokensSettings
 from orthoglot.errors import ConfigError
-from orthoglot.pretraining.collate import EmsCollator, collate, encode_batch
-from orthoglot.pretraining.inputs import Inputs, RunOptions
-from orthoglot.pretraining.networks import TrainableEncoder
-from orthoglot.pretraining.trainings.ems import pretrain_ems
+from orthoglot.study.pretraining.collate import EmsCollator, collate, encode_batch
+from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.networks import TrainableEncoder
+from orthoglot.study.pretraining.trainings.ems import pretrain_ems
 from orthoglot.text.bitext import SentencePair
 
 TEXT = ["the cat sat on a mat", "cat", "a query on the mat"]

@@ -10,8 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orthoglot.pretraining.sampling import RowSampler, length_batches
-from orthoglot.pretraining.trainer import scheduler, share_of_peak
+from orthoglot.study.pretraining.sampling import RowSampler, length_batches
+from orthoglot.study.pretraining.trainer import scheduler, share_of_peak
 
 
 def _plan(sizes: list[int], **changes: object) -> RowSampler:

@@ -15,11 +15,11 @@ from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.tokenization import CheckpointTokenizer, open_tokenizer
 from orthoglot.encoders.training_settings import TokensSettings
 from orthoglot.errors import ConfigError
-from orthoglot.pretraining import tokenise as module
-from orthoglot.pretraining.inputs import Inputs, RunOptions
-from orthoglot.pretraining.tokenise import TOKENIZER, tokenise
-from orthoglot.pretraining.tokenised import SPLITS, read_bitext, read_text
-from orthoglot.pretraining.trainings.ems import pretrain_ems
+from orthoglot.study.pretraining import tokenise as module
+from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.tokenise import TOKENIZER, tokenise
+from orthoglot.study.pretraining.tokenised import SPLITS, read_bitext, read_text
+from orthoglot.study.pretraining.trainings.ems import pretrain_ems
 
 TRAIN, VALID = word_for_word(200, 0), word_for_word(40, 1)
 

@@ -11,7 +11,7 @@ import pytest
 
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.errors import DataError
-from orthoglot.pretraining.tokenised import monolingual, read_bitext, write_bitext
+from orthoglot.study.pretraining.tokenised import monolingual, read_bitext, write_bitext
 from orthoglot.text import bitext as bitext_module
 from orthoglot.text.bitext import SentencePair, write_pairs
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from orthoglot.pretraining.validation import retrieval
+from orthoglot.study.pretraining.validation import retrieval
 
 
 def test_retrieval_and_its_error_are_means_over_language_pairs() -> None:

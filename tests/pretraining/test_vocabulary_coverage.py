@@ -16,7 +16,7 @@ from toy_training import word_for_word, write_folder
 
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.training_settings import TokensSettings
-from orthoglot.pretraining.tokenise import CountingTokenizer, tokenise
+from orthoglot.study.pretraining.tokenise import CountingTokenizer, tokenise
 from orthoglot.text.bitext import SentencePair
 
 KNOWN, CYRILLIC = "the cat sat on a mat", "кот сидел на mat"

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import torch
 
-from orthoglot import config
-from orthoglot.pretraining import trainer
-from orthoglot.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study import config
+from orthoglot.study.pretraining import trainer
+from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 
 
 @pytest.mark.parametrize(("withheld", "languages"), [([], ["de", "en"]), (["gn"], ["de", "en", "gn"])])

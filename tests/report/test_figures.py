@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from orthoglot.drawing.svg import file, svg
-from orthoglot.report.maps import MAP_POINTS, maps
-from orthoglot.report.plots import curves, spread_out
-from orthoglot.tasks.projections import Map
+from orthoglot.study.report.maps import MAP_POINTS, maps
+from orthoglot.study.report.plots import curves, spread_out
+from orthoglot.study.tasks.projections import Map
 
 
 def test_labels_keep_their_distance_and_their_order() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from generated_records import record
 
-from orthoglot.report.tables import fine_tuned_table
 from orthoglot.statistics.records import ALL, Record
 from orthoglot.statistics.table import frame
+from orthoglot.study.report.tables import fine_tuned_table
 
 
 def records(method: str, value: float, dataset: str = "xnli", metric: str = "accuracy") -> list[Record]:

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from generated_records import DEFINITIONS, DREAM, over_seeds, record
 
-from orthoglot.report.headline import Score, best_first, family, headline, sentences
 from orthoglot.statistics.records import Record
 from orthoglot.statistics.table import frame
+from orthoglot.study.report.headline import Score, best_first, family, headline, sentences
 
 METHODS = (
     "original",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from generated_records import over_seeds
 
-from orthoglot.report.heat import family_maps, heat_maps
 from orthoglot.statistics.records import Record
 from orthoglot.statistics.table import frame
+from orthoglot.study.report.heat import family_maps, heat_maps
 
 
 def scored(task: str, metric: str, values: dict[str, dict[str, float]]) -> list[Record]:

@@ -21,17 +21,17 @@ import yaml
 
 from orthoglot.drawing.page import TABLES
 from orthoglot.errors import DataError
-from orthoglot.papers.table import write_results
-from orthoglot.report import page, queries
-from orthoglot.report.page import report
-from orthoglot.report.panels import ROWS
-from orthoglot.report.plots import method_styles
-from orthoglot.report.queries import overall, significance, verdict
 from orthoglot.statistics.records import Record, read_records
 from orthoglot.statistics.table import comparisons, frame, rows
-from orthoglot.tasks.evaluate import evaluate
-from orthoglot.tasks.projections import read_text_maps
-from orthoglot.tasks.settings import EvaluationSettings
+from orthoglot.study.papers.table import write_results
+from orthoglot.study.report import page, queries
+from orthoglot.study.report.page import report
+from orthoglot.study.report.panels import ROWS
+from orthoglot.study.report.plots import method_styles
+from orthoglot.study.report.queries import overall, significance, verdict
+from orthoglot.study.tasks.evaluate import evaluate
+from orthoglot.study.tasks.projections import read_text_maps
+from orthoglot.study.tasks.settings import EvaluationSettings
 
 # How much meaning each method's language part holds.
 LEAKS = {"original": None, "dream": 2.0, "dream+oracle": 0.0}

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from markupsafe import Markup
 
-from orthoglot.report.headline import Row, Score
-from orthoglot.report.maps import Panel
-from orthoglot.report.page import TEMPLATE, render
-from orthoglot.report.tables import Cell, Table, headline_table
+from orthoglot.study.report.headline import Row, Score
+from orthoglot.study.report.maps import Panel
+from orthoglot.study.report.page import TEMPLATE, render
+from orthoglot.study.report.tables import Cell, Table, headline_table
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from orthoglot.report.panels import ACROSS, ROWS, ellipse, panels
-from orthoglot.tasks.projections import TextMap
+from orthoglot.study.report.panels import ACROSS, ROWS, ellipse, panels
+from orthoglot.study.tasks.projections import TextMap
 
 SVG = "{http://www.w3.org/2000/svg}"
 

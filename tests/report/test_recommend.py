@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from orthoglot.cli import app
 from orthoglot.errors import ConfigError
-from orthoglot.report.recommend import BETTER, TIED, USES, WORSE, recommend, table, verdict
 from orthoglot.statistics.records import ALL, Record, write_records
+from orthoglot.study.report.recommend import BETTER, TIED, USES, WORSE, recommend, table, verdict
 
 Cell = tuple[str, str]
 

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from generated_records import a_run, over_seeds
 
-from orthoglot.report.corpus_tables import corpus_table, overlap_table, text_table
-from orthoglot.report.headline import Row, Score
-from orthoglot.report.plots import method_styles
-from orthoglot.report.queries import better, overall, title
-from orthoglot.report.tables import (
+from orthoglot.statistics.table import frame, where
+from orthoglot.study.report.corpus_tables import corpus_table, overlap_table, text_table
+from orthoglot.study.report.headline import Row, Score
+from orthoglot.study.report.plots import method_styles
+from orthoglot.study.report.queries import better, overall, title
+from orthoglot.study.report.tables import (
     Cell,
     Table,
     checks_table,
@@ -23,8 +24,7 @@ from orthoglot.report.tables import (
     task_table,
     tracked,
 )
-from orthoglot.statistics.table import frame, where
-from orthoglot.tasks import registry
+from orthoglot.study.tasks import registry
 
 PAIRS: list[dict[str, Any]] = [
     {

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from generated_records import over_seeds, record
 
-from orthoglot.report.headline import Row, Score, headline
-from orthoglot.report.terminal import METHODS, screen, table
 from orthoglot.statistics.records import Record
 from orthoglot.statistics.table import frame
+from orthoglot.study.report.headline import Row, Score, headline
+from orthoglot.study.report.terminal import METHODS, screen, table
 
 LEVELS = {"original": 80.0, "centering": 82.0, "dream": 78.0, "meat": 84.0, "seed": 81.0}
 WHOLE = Row(

@@ -11,7 +11,7 @@ from orthoglot.statistics.comparisons import compare_methods
 from orthoglot.statistics.records import Record
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.summary import Key, Scored
-from orthoglot.tasks.settings import EvaluationSettings
+from orthoglot.study.tasks.settings import EvaluationSettings
 
 N, PAIRS, SEEDS = 150, ("en-de", "en-zh"), (1, 2)
 KEYS = np.arange(N, dtype=np.uint64)

@@ -28,8 +28,8 @@ from orthoglot.statistics.weighted import (
     skewness,
     spread,
 )
-from orthoglot.tasks.registry import measures
-from orthoglot.tasks.registry import names as registry_names
+from orthoglot.study.tasks.registry import measures
+from orthoglot.study.tasks.registry import names as registry_names
 
 
 def taken(statistic: Statistic, values: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orthoglot.benchmarks.collect import collect
-from orthoglot.config import BenchmarkSettings
+from orthoglot.study.benchmarks.collect import collect
+from orthoglot.study.config import BenchmarkSettings
 
 
 def collected(settings: BenchmarkSettings, output: Path, raw: Path | None = None) -> Path:

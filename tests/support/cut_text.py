@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from orthoglot.encoders.training_settings import TrainingSettings
-from orthoglot.pretraining.tokenise import tokenise
+from orthoglot.study.pretraining.tokenise import tokenise
 
 
 def tokens_of(

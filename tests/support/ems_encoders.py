@@ -11,9 +11,9 @@ import torch
 from lines import in_memory
 
 from orthoglot.encoders.tokenization import open_tokenizer
-from orthoglot.encoders.tokenizer_training import train_tokenizer
 from orthoglot.encoders.training_settings import ScratchNetwork, TokenizerSettings
-from orthoglot.pretraining.networks import TrainableEncoder
+from orthoglot.study.pretraining.networks import TrainableEncoder
+from orthoglot.study.pretraining.tokenizer_training import train_tokenizer
 
 TOKENIZER = TokenizerSettings(
     words="unicode", vocabulary=60, sentences=1000, character_coverage=1.0, threads=1, seed=1

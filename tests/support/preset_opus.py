@@ -16,11 +16,11 @@ from pathlib import Path
 
 from opus_server import write_opus
 
-from orthoglot import config
-from orthoglot.fetching.catalogue import archives
-from orthoglot.fetching.opus import Entry
 from orthoglot.formats.base import Corpus
 from orthoglot.languages import locales, parse_pair
+from orthoglot.study import config
+from orthoglot.study.fetching.catalogue import archives
+from orthoglot.study.fetching.opus import Entry
 
 ROOT = Path(__file__).resolve().parents[2]
 # Sets with a file for each language, in which line n is the translation of line n of the others: folder, what the names

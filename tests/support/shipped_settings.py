@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from orthoglot import config
+from orthoglot.study import config
 
 ROOT = Path(__file__).resolve().parents[2]
 # The preset mini with more of everything: every kind of benchmark and task, an encoder of another kind, many methods.

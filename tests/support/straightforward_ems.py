@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, kl_div, log_softmax, normalize
 from transformers import BertModel
 
-from orthoglot.objectives.ems import Projection, XtrHead
+from orthoglot.study.pretraining.objectives.ems import Projection, XtrHead
 
 Sample = tuple[list[int], list[int], int, int]  # source ids, target ids, source language, target language
 

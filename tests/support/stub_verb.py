@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from orthoglot.errors import DataError
-from orthoglot.jobs.job import Job
+from orthoglot.study.jobs.job import Job
 
 FILES = {
     "report": "report.html tables.md records.jsonl records.parquet examples.json languages.json metrics.json "

@@ -8,7 +8,7 @@ from random import Random
 
 from small_checkpoint import WORDS
 
-from orthoglot.finetuning.settings import RECIPES, Form, Recipe, Stage
+from orthoglot.study.finetuning.settings import RECIPES, Form, Recipe, Stage
 from orthoglot.text.bitext import write_pairs
 
 

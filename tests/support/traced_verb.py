@@ -28,7 +28,7 @@ def record(frame: FrameType, event: str, _: Any) -> None:
 def main() -> None:
     sys.setprofile(record)
     from orthoglot.cli import main as real
-    from orthoglot.jobs.job import Job
+    from orthoglot.study.jobs.job import Job
 
     keys: list[str] = []
     run = Job.run

@@ -16,8 +16,8 @@ from kills import kill_at_saves
 
 from orthoglot.encoders import kinds
 from orthoglot.encoders.training_settings import TrainingSettings
-from orthoglot.jobs.pretrain import make_encoder
-from orthoglot.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.jobs.pretrain import make_encoder
+from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 
 TORCHRUN = "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"
 

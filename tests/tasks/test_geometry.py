@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from orthoglot.benchmarks.kinds.nway import NwaySet
 from orthoglot.decomposers.base import unit
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import DataError
 from orthoglot.statistics.intervals import jackknife
 from orthoglot.statistics.records import Record, read_records
 from orthoglot.statistics.summary import summarise
-from orthoglot.tasks.evaluate import evaluate
-from orthoglot.tasks.evaluate import run as run_tasks
-from orthoglot.tasks.projections import project_text, read_text_maps
-from orthoglot.tasks.settings import EvaluationSettings
-from orthoglot.tasks.suite.geometry import (
+from orthoglot.study.benchmarks.kinds.nway import NwaySet
+from orthoglot.study.tasks.evaluate import evaluate
+from orthoglot.study.tasks.evaluate import run as run_tasks
+from orthoglot.study.tasks.projections import project_text, read_text_maps
+from orthoglot.study.tasks.settings import EvaluationSettings
+from orthoglot.study.tasks.suite.geometry import (
     Geometry,
     blocks_of,
     canonical_form,

@@ -10,7 +10,12 @@ import pytest
 from sklearn.covariance import ledoit_wolf
 from sklearn.metrics import calinski_harabasz_score
 
-from orthoglot.tasks.suite.geometry import canonical_form, diagonal_divergence, full_divergence, isotropy
+from orthoglot.study.tasks.suite.geometry import (
+    canonical_form,
+    diagonal_divergence,
+    full_divergence,
+    isotropy,
+)
 
 
 def drawn(languages: int, sentences: int, width: int, seed: int = 0) -> np.ndarray:

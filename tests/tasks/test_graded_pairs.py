@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.spatial import distance
 
-from orthoglot.benchmarks.base import PairSet
 from orthoglot.search.pair_cosines import cosines, merged
 from orthoglot.statistics.resampling import Column, Scores, resample
 from orthoglot.statistics.weighted import Spearman, pearson
-from orthoglot.tasks.graded_pairs import Grading
+from orthoglot.study.benchmarks.base import PairSet
+from orthoglot.study.tasks.graded_pairs import Grading
 from orthoglot.text.keys import keys_of
 
 GRADED = PairSet(

@@ -5,8 +5,8 @@ import pytest
 
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import LEFT_OUT
-from orthoglot.tasks import logistic
-from orthoglot.tasks.suite.language_probe import sample
+from orthoglot.study.tasks import logistic
+from orthoglot.study.tasks.suite.language_probe import sample
 from orthoglot.text.keys import keys_of
 
 LANGUAGES = ("de", "en", "fr", "ja")

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orthoglot.benchmarks.base import PairSet
-from orthoglot.benchmarks.kinds.mining import MiningSet
 from orthoglot.errors import DataError
 from orthoglot.search.margins import best_threshold, mine
 from orthoglot.search.neighbours import nearest
-from orthoglot.tasks.suite.mining import MEASURES, Mining, diluted
+from orthoglot.study.benchmarks.base import PairSet
+from orthoglot.study.benchmarks.kinds.mining import MiningSet
+from orthoglot.study.tasks.suite.mining import MEASURES, Mining, diluted
 
 METRICS = {metric.name: metric for metric in MEASURES["mining"]}
 

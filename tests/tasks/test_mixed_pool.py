@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import skew
 
-from orthoglot.benchmarks.kinds.nway import NwaySet
-from orthoglot.tasks.suite.mixed_pool import MEASURES, MixedPool, in_pool, others
+from orthoglot.study.benchmarks.kinds.nway import NwaySet
+from orthoglot.study.tasks.suite.mixed_pool import MEASURES, MixedPool, in_pool, others
 
 LANGUAGES, LINES, WIDTH = 4, 30, 12
 METRICS = {metric.name: metric for metric in MEASURES["mixed-pool"]}

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from orthoglot.benchmarks.base import PairSet
 from orthoglot.statistics.records import LEFT_OUT
-from orthoglot.tasks.base import TaskData
-from orthoglot.tasks.settings import EvaluationSettings
-from orthoglot.tasks.suite import paracrawl, tatoeba
-from orthoglot.tasks.suite.paracrawl import MarginRetrieval, make
+from orthoglot.study.benchmarks.base import PairSet
+from orthoglot.study.tasks.base import TaskData
+from orthoglot.study.tasks.settings import EvaluationSettings
+from orthoglot.study.tasks.suite import paracrawl, tatoeba
+from orthoglot.study.tasks.suite.paracrawl import MarginRetrieval, make
 from orthoglot.text.bitext import write_pairs
 from orthoglot.text.held_out import read_held_out
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from orthoglot.tasks import perceptron
-from orthoglot.tasks.perceptron import fit
+from orthoglot.study.tasks import perceptron
+from orthoglot.study.tasks.perceptron import fit
 
 
 def separable(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -11,19 +11,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from orthoglot.benchmarks.base import PairSet
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.embeddings.store import EmbeddingStore, digests_of
-from orthoglot.report.tables import sections
 from orthoglot.statistics.records import Record, read_records
 from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.statistics.summary import Key, read_scores, summarise
 from orthoglot.statistics.table import frame
-from orthoglot.tasks.evaluate import evaluate, run
-from orthoglot.tasks.graded_pairs import Grading
-from orthoglot.tasks.registry import measures
-from orthoglot.tasks.settings import EvaluationSettings
-from orthoglot.tasks.suite.qe import Checks, pooled
+from orthoglot.study.benchmarks.base import PairSet
+from orthoglot.study.report.tables import sections
+from orthoglot.study.tasks.evaluate import evaluate, run
+from orthoglot.study.tasks.graded_pairs import Grading
+from orthoglot.study.tasks.registry import measures
+from orthoglot.study.tasks.settings import EvaluationSettings
+from orthoglot.study.tasks.suite.qe import Checks, pooled
 
 N = 60
 OFFSETS = {"en": [0.0, 0.0, 4.0, 0.0], "de": [0.0, 0.0, 0.0, 4.0], "ro": [0.0, 0.0, -4.0, 0.0]}

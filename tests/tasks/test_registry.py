@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 from pydantic import ValidationError
 
-from orthoglot.tasks import registry
-from orthoglot.tasks.base import TaskData
-from orthoglot.tasks.settings import EvaluationSettings
+from orthoglot.study.tasks import registry
+from orthoglot.study.tasks.base import TaskData
+from orthoglot.study.tasks.settings import EvaluationSettings
 from orthoglot.text.held_out import read_held_out
 
 
@@ -41,14 +41,14 @@ def test_settings_accept_the_names_of_the_folder_and_no_others(settings: Evaluat
 
 
 def test_a_name_is_that_of_its_module() -> None:
-    assert registry.load("mixed-pool").__name__ == "orthoglot.tasks.suite.mixed_pool"
+    assert registry.load("mixed-pool").__name__ == "orthoglot.study.tasks.suite.mixed_pool"
     assert registry.title("mixed-pool") == "Neighbours in a pool of all languages"
     assert registry.title("no-such-task") == "no-such-task"
 
 
 def test_titles_and_settings_need_no_library_that_takes_seconds() -> None:
     code = (
-        "import sys\nfrom orthoglot.tasks import registry, settings\n"
+        "import sys\nfrom orthoglot.study.tasks import registry, settings\n"
         "assert all(map(registry.title, registry.names()))\n"
         "heavy = [one for one in ('torch', 'sklearn', 'scipy', 'pandas') if one in sys.modules]\n"
         "assert not heavy, heavy"
@@ -65,9 +65,9 @@ def test_a_module_that_is_put_into_the_folder_is_a_task_with_settings_and_measur
         "class Settings(settings.Settings):\n    most_words: settings.Count = 7\n"
     )
     code = (
-        "from orthoglot.tasks import suite\n"
+        "from orthoglot.study.tasks import suite\n"
         f"suite.__path__.append({str(tmp_path)!r})\n"
-        "from orthoglot.tasks import registry\nfrom orthoglot.tasks.settings import EvaluationSettings\n"
+        "from orthoglot.study.tasks import registry\nfrom orthoglot.study.tasks.settings import EvaluationSettings\n"
         "assert EvaluationSettings(tasks=['word-count', 'sts'], most_words=3).most_words == 3\n"
         "assert EvaluationSettings(tasks=['sts']).most_words == 7\n"
         "assert registry.title('word-count') == 'Words'\n"

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
-from orthoglot.benchmarks.base import PairSet
 from orthoglot.errors import DataError
 from orthoglot.search.hits import hits
 from orthoglot.search.neighbours import nearest
 from orthoglot.statistics.records import LEFT_OUT
-from orthoglot.tasks.heldout import pair_set
-from orthoglot.tasks.retrieval import Retrieval
+from orthoglot.study.benchmarks.base import PairSet
+from orthoglot.study.tasks.heldout import pair_set
+from orthoglot.study.tasks.retrieval import Retrieval
 from orthoglot.text.bitext import SentencePair
 from orthoglot.text.held_out import UnseenPairs
 

@@ -21,8 +21,8 @@ from sentence_transformers.sentence_transformer.evaluation import (
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.statistics.records import Record, read_records
-from orthoglot.tasks.evaluate import evaluate
-from orthoglot.tasks.settings import EvaluationSettings
+from orthoglot.study.tasks.evaluate import evaluate
+from orthoglot.study.tasks.settings import EvaluationSettings
 
 VIEWS = ("sentence", "meaning", "language")
 

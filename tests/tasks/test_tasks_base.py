@@ -14,7 +14,7 @@ from orthoglot.errors import DataError
 from orthoglot.finite import usable
 from orthoglot.statistics.records import COMPUTED, FIELDS, NUMBERS, Record, read_records, write_records
 from orthoglot.statistics.table import frame
-from orthoglot.tasks.base import view
+from orthoglot.study.tasks.base import view
 
 
 def record(**changes: object) -> Record:

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from orthoglot.benchmarks.kinds.classification import Item, LabelledSet
-from orthoglot.benchmarks.labelled_settings import Scoring
 from orthoglot.errors import DataError
-from orthoglot.tasks.base import TaskData
-from orthoglot.tasks.settings import EvaluationSettings
-from orthoglot.tasks.suite import classification, classification_logistic
-from orthoglot.tasks.suite.classification import perceptrons
-from orthoglot.tasks.suite.classification_logistic import ranking, regression
-from orthoglot.tasks.transfer import Learner, Transfer, absolute_error, features, r_precision
+from orthoglot.study.benchmarks.kinds.classification import Item, LabelledSet
+from orthoglot.study.benchmarks.labelled_settings import Scoring
+from orthoglot.study.tasks.base import TaskData
+from orthoglot.study.tasks.settings import EvaluationSettings
+from orthoglot.study.tasks.suite import classification, classification_logistic
+from orthoglot.study.tasks.suite.classification import perceptrons
+from orthoglot.study.tasks.suite.classification_logistic import ranking, regression
+from orthoglot.study.tasks.transfer import Learner, Transfer, absolute_error, features, r_precision
 from orthoglot.text.bitext import write_pairs
 
 Make = Callable[[], Learner]

@@ -10,10 +10,11 @@ import pytest
 import torch
 from synthetic_world import World
 
-from orthoglot import catalogue, config
+from orthoglot import catalogue
 from orthoglot.apply.export import affine
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.study import config
 from orthoglot.training.decompose import Data, fit_decomposer, subtract, translations
 from orthoglot.training.settings import DecompositionSettings
 

@@ -10,9 +10,10 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from synthetic_world import World
 
-from orthoglot import catalogue, config
+from orthoglot import catalogue
 from orthoglot.decomposers.base import Parts
 from orthoglot.objectives import is_trained
+from orthoglot.study import config
 from orthoglot.training.decompose import fit_decomposer, translations
 
 METHODS = config.load(catalogue.shipped()).methods

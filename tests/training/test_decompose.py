@@ -14,7 +14,7 @@ from kills import kill_at_saves
 from synthetic_world import World
 from torch import Tensor
 
-from orthoglot import catalogue, config
+from orthoglot import catalogue
 from orthoglot.decomposers.base import Decomposer, Parts, load_decomposer
 from orthoglot.decomposers.modules import Maps
 from orthoglot.embeddings.store import DIGESTS, META, ROWS, VECTORS, EmbeddingStore, digests_of, index_digest
@@ -23,6 +23,7 @@ from orthoglot.errors import ConfigError, DataError
 from orthoglot.objectives.base import Objective
 from orthoglot.search.hits import hits
 from orthoglot.streams import stream
+from orthoglot.study import config
 from orthoglot.text.bitext import SentencePair, write_pairs
 from orthoglot.training import decompose as training
 from orthoglot.training import loop

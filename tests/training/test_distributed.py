@@ -11,8 +11,8 @@ from toy_training import SETTINGS, history_of, train_ems, write_toy_bitext
 from training_process import start_training, train_together
 
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.pretraining.inputs import Inputs, RunOptions
-from orthoglot.pretraining.trainings.ems import pretrain_ems
+from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.trainings.ems import pretrain_ems
 from orthoglot.training import distributed as ranks
 
 # No dropout: processes draw their own. Each has half of the pairs of a step.

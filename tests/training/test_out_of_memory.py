@@ -13,10 +13,10 @@ from toy_training import SETTINGS, train_ems, word_for_word, write_folder
 
 from orthoglot import catalogue
 from orthoglot.errors import DataError
-from orthoglot.pretraining.inputs import Inputs, RunOptions
-from orthoglot.pretraining.trainings.emma_x import pretrain_emma_x
-from orthoglot.pretraining.trainings.ems import EmsModel
 from orthoglot.streams import stream
+from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.trainings.emma_x import pretrain_emma_x
+from orthoglot.study.pretraining.trainings.ems import EmsModel
 from orthoglot.training import decompose, loop
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import Data

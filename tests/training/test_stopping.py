@@ -12,13 +12,14 @@ import torch
 from pydantic import ValidationError
 from synthetic_world import World
 
-from orthoglot import catalogue, config
+from orthoglot import catalogue
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.decomposers.modules import Maps
 from orthoglot.errors import ConfigError
 from orthoglot.objectives import ADVERSARIAL, TERMS
 from orthoglot.objectives.base import Adversary, resolve
 from orthoglot.streams import stream
+from orthoglot.study import config
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import fit_decomposer
 from orthoglot.training.progress import Criterion, History, best_epoch

@@ -20,13 +20,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from toy_training import SETTINGS
 
 from orthoglot.catalogue import shipped
-from orthoglot.config import load
 from orthoglot.decomposers.modules import Maps
 from orthoglot.encoders.pretrained import attention_mask
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.objectives import is_trained
 from orthoglot.objectives.base import Objective
-from orthoglot.pretraining.collate import (
+from orthoglot.streams import Draws, stream
+from orthoglot.study.config import load
+from orthoglot.study.pretraining.collate import (
     Chunk,
     EmsBatch,
     EmsCollator,
@@ -35,12 +36,17 @@ from orthoglot.pretraining.collate import (
     encode_and_predict,
     hidden_of,
 )
-from orthoglot.pretraining.emma_x_phases import EmmaXBatch, EmmaXState, ParallelModel, TextModel, VirtualDraws
-from orthoglot.pretraining.networks import TrainableEncoder
-from orthoglot.pretraining.tokenised import Bitext
-from orthoglot.pretraining.trainings.ems import EmsModel
-from orthoglot.pretraining.trainings.mlm import Masked, build, masked_loss
-from orthoglot.streams import Draws, stream
+from orthoglot.study.pretraining.emma_x_phases import (
+    EmmaXBatch,
+    EmmaXState,
+    ParallelModel,
+    TextModel,
+    VirtualDraws,
+)
+from orthoglot.study.pretraining.networks import TrainableEncoder
+from orthoglot.study.pretraining.tokenised import Bitext
+from orthoglot.study.pretraining.trainings.ems import EmsModel
+from orthoglot.study.pretraining.trainings.mlm import Masked, build, masked_loss
 from orthoglot.training import decompose, loop
 from orthoglot.training.batching import Batch, PairRows, make_batches
 from orthoglot.training.progress import Progress

@@ -13,7 +13,7 @@ from shipped_settings import shipped_values
 from workspace import ROOT
 
 import digests
-from orthoglot import config
+from orthoglot.study import config
 from plan import STAGES, Plan
 
 VERBS = sorted(verb for verbs in STAGES.values() for verb in verbs)
@@ -93,7 +93,7 @@ def test_a_new_format_or_benchmark_changes_no_key_and_a_changed_one_those_that_i
         (tmp_path / f"src/orthoglot/{folder}/kinds/new.py").write_text("SETTINGS = None\n")
     digests.forget()
     assert changed(before) == set()
-    edit("benchmarks/kinds/sts.py", "SETTINGS =", "MORE = 1\nSETTINGS =")
+    edit("study/benchmarks/kinds/sts.py", "SETTINGS =", "MORE = 1\nSETTINGS =")
     folders = changed(before)
     assert {folder for folder in folders if "/benchmarks/" in folder} == {
         folder for folder in before if folder.endswith("/benchmarks/mini-sts")
@@ -142,9 +142,9 @@ def test_a_changed_module_reaches_exactly_the_methods_that_have_it(module: str, 
 @pytest.mark.parametrize(
     ("module", "old", "new", "verbs"),
     [
-        ("jobs/report.py", "page.report(", "page.rapport(", {"report"}),
-        ("jobs/job.py", "fcntl.LOCK_EX)", "fcntl.LOCK_SH)", set(VERBS)),
-        ("invented/grammar.py", "\n\n\ndef ", "\n\n\ndef _new(): ...\n\n\ndef ", {"generate"}),
+        ("study/jobs/report.py", "page.report(", "page.rapport(", {"report"}),
+        ("study/jobs/job.py", "fcntl.LOCK_EX)", "fcntl.LOCK_SH)", set(VERBS)),
+        ("study/invented/grammar.py", "\n\n\ndef ", "\n\n\ndef _new(): ...\n\n\ndef ", {"generate"}),
         ("drawing/page.html.j2", "<", "<!-- more --><", {"report"}),
     ],
 )
@@ -162,7 +162,7 @@ def test_a_change_reaches_the_verbs_that_use_it(
 
 def test_a_kind_of_encoder_is_code_of_its_own_trainings_alone(edit: Edit) -> None:
     before = keys()
-    edit("pretraining/mlm.py", "def pretrain_mlm(", "@(lambda made: made)\ndef pretrain_mlm(")
+    edit("study/pretraining/trainings/mlm.py", "def pretrain_mlm(", "@(lambda made: made)\ndef pretrain_mlm(")
     trained = {folder for folder in changed(before) if "/encoders/" in folder or folder.endswith("/encoder")}
     assert trained == {"models/mini/encoders/xlmr-mini"}
     before = keys()
@@ -184,8 +184,8 @@ def test_the_code_that_opens_an_encoder_is_part_of_the_jobs_that_open_it(edit: E
 def test_a_job_depends_on_the_tasks_that_its_settings_name_and_on_no_others() -> None:
     modules = digests.code("evaluate", frozenset(), frozenset({"code-switched", "heldout", "sts/../sts", ""}))
     assert {name for name in modules if ".suite." in name} == {
-        "orthoglot.tasks.suite.code_switched",
-        "orthoglot.tasks.suite.heldout",
+        "orthoglot.study.tasks.suite.code_switched",
+        "orthoglot.study.tasks.suite.heldout",
     }
 
 
@@ -194,20 +194,20 @@ def test_what_only_a_type_checker_imports_is_no_code_and_what_a_function_imports
 ) -> None:
     before = digests.code("generate", frozenset())
     edit(
-        "jobs/generate.py",
+        "study/jobs/generate.py",
         "from orthoglot import invented as mini",
         "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from orthoglot import finite\n"
         "from orthoglot import invented as mini",
     )
     assert digests.code("generate", frozenset()).keys() == before.keys()
-    edit("jobs/generate.py", '    """Do the job."""', "    from orthoglot import finite")
+    edit("study/jobs/generate.py", '    """Do the job."""', "    from orthoglot import finite")
     assert digests.code("generate", frozenset()).keys() - before.keys() == {"orthoglot.finite"}
 
 
 def test_a_module_that_is_added_later_counts_although_its_importer_is_cached(
     edit: Edit, tmp_path: Path
 ) -> None:
-    edit("jobs/generate.py", '    """Do the job."""', "    from orthoglot.newer import f")
+    edit("study/jobs/generate.py", '    """Do the job."""', "    from orthoglot.newer import f")
     before = digests.code("generate", frozenset())
     digests.save_cache()
     digests.forget()
@@ -233,7 +233,7 @@ def test_a_text_that_is_no_kind_selects_no_module(edit: Edit) -> None:
 def test_jobs_that_read_test_sets_depend_on_every_kind_of_them_and_all_on_the_environment(edit: Edit) -> None:
     names = frozenset({"opus", "A prefix " * 100})
     before = {verb: digests.code(verb, names) for verb in VERBS}
-    edit("benchmarks/kinds/local.py", "\ndef read(", "\nNEW = 1\n\n\ndef read(")
+    edit("study/benchmarks/kinds/local.py", "\ndef read(", "\nNEW = 1\n\n\ndef read(")
     changed_by = {verb for verb in VERBS if digests.code(verb, names) != before[verb]}
     assert changed_by >= {"prepare", "shard", "embed", "evaluate"}
     edit("environment.py", '"OMP_NUM_THREADS": "1"', '"OMP_NUM_THREADS": "4"')

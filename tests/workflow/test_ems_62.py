@@ -19,9 +19,9 @@ from preset_opus import Pairs, real_pairs, write_preset
 from sentencepiece import SentencePieceProcessor
 from workspace import Workspace
 
-from orthoglot import config
 from orthoglot.encoders.tokenization import MOSES_MODEL, read_segmenters
-from orthoglot.pretraining.tokenised import read_bitext
+from orthoglot.study import config
+from orthoglot.study.pretraining.tokenised import read_bitext
 from orthoglot.text.prepared import read_split
 from orthoglot.text.splitting import SPLITS
 

@@ -129,7 +129,7 @@ def test_changed_code_makes_exactly_its_dependents_due(done: Workspace) -> None:
         assert old in path.read_text()
         path.write_text(path.read_text().replace(old, new, 1))
 
-    change("fetching/download.py", '"""', '"""Another word. ')
+    change("study/fetching/download.py", '"""', '"""Another word. ')
     change("objectives/__init__.py", '"seed.meaning": ', '"seed.new": "seed:meaning",\n    "seed.meaning": ')
     assert done.jobs_due() == {}
     change("objectives/oracle.py", "def inter_class(", "def inter_class(*_,")

@@ -8,14 +8,14 @@ from typing import Any, NoReturn
 
 import pytest
 
-from orthoglot import config
 from orthoglot.encoders import segmentation
 from orthoglot.errors import ConfigError
-from orthoglot.fetching.catalogue import entries
-from orthoglot.fetching.forecast import estimates
 from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.languages import parse_pair, spellings
-from orthoglot.papers.published import DATA_SETS, printed_numbers
+from orthoglot.study import config
+from orthoglot.study.fetching.catalogue import entries
+from orthoglot.study.fetching.forecast import estimates
+from orthoglot.study.papers.published import DATA_SETS, printed_numbers
 from plan import Job, Plan
 
 PRESETS = ("oracle", "seed-qe", "seed-sts", "ems-62", "emma-x")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from workspace import Workspace
 
-from orthoglot.papers.measured import NO_DATA, NO_RUN
+from orthoglot.study.papers.measured import NO_DATA, NO_RUN
 
 # Two of the form's five encoders.
 CHOSEN = "presets={ems-62-small: {encoders: [tiny-ems, tiny]}}"

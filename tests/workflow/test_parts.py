@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from shipped_settings import shipped_values
 
-from orthoglot import config
 from orthoglot.errors import ConfigError
+from orthoglot.study import config
 from plan import Plan
 
 pytestmark = pytest.mark.usefixtures("_in_an_empty_folder")

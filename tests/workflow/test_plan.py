@@ -16,10 +16,10 @@ from workspace import ROOT
 
 import bridge
 import plan as workflow_plan
-from orthoglot import config
 from orthoglot.errors import ConfigError
-from orthoglot.jobs.job import Job
-from orthoglot.papers.published import DECOMPOSER_PAPERS
+from orthoglot.study import config
+from orthoglot.study.jobs.job import Job
+from orthoglot.study.papers.published import DECOMPOSER_PAPERS
 from plan import STAGES, Plan
 
 pytestmark = pytest.mark.usefixtures("_in_an_empty_folder")
@@ -558,7 +558,7 @@ def test_every_verb_has_a_rule_and_every_stage_a_target() -> None:
     named = set(re.findall(r"^ *rule (\w+):", rules, re.M))
     verbs = {"tabulate"}.union(*STAGES.values())
     assert named >= verbs - {"tabulate"}
-    assert verbs == {path.stem for path in (ROOT / "src/orthoglot/jobs").glob("[a-z]*.py")} - {"job"}
+    assert verbs == {path.stem for path in (ROOT / "src/orthoglot/study/jobs").glob("[a-z]*.py")} - {"job"}
     assert {name: stage["cmd"].split()[-1] for name, stage in DVC.items()} == {
         name: f"stage_{name}" for name in STAGES
     }

@@ -9,10 +9,10 @@ import pytest
 from opus_server import OpusServer, write_opus
 from shipped_settings import shipped_values
 
-from orthoglot import config
 from orthoglot.errors import ConfigError
-from orthoglot.fetching.opus import fetch
 from orthoglot.formats.kinds.opus import OpusSettings, read_moses_zip
+from orthoglot.study import config
+from orthoglot.study.fetching.opus import fetch
 from plan import Plan
 
 pytestmark = pytest.mark.usefixtures("_in_an_empty_folder")

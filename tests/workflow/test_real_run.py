@@ -17,8 +17,8 @@ from workspace import Workspace
 
 import digests
 import orthoglot
-from orthoglot import config
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.study import config
 from plan import Plan
 
 SENTENCES = ["la bola", "su manfersa veka", "la bola"]

@@ -15,11 +15,12 @@ import psutil
 import pytest
 from shipped_settings import shipped_values
 
-from orthoglot import config, receipts
+from orthoglot import receipts
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.errors import ConfigError
-from orthoglot.jobs import pretrain, tokenise
-from orthoglot.jobs.job import LOCKS, Job
+from orthoglot.study import config
+from orthoglot.study.jobs import pretrain, tokenise
+from orthoglot.study.jobs.job import LOCKS, Job
 from orthoglot.text.bitext import SentencePair, write_pairs
 from plan import Plan
 

@@ -11,7 +11,7 @@ import pytest
 from shipped_settings import shipped_values
 from workspace import ROOT, Workspace, programs
 
-from orthoglot import config
+from orthoglot.study import config
 from plan import Plan
 
 DREAM = "models/mini/decomposers/ems-mini/dream"

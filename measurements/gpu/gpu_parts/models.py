@@ -15,10 +15,10 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from orthoglot.encoders.folder import save_card
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.training_settings import ScratchNetwork, TrainingSettings
-from orthoglot.pretraining.inputs import Inputs, RunOptions
-from orthoglot.pretraining.networks import TrainableEncoder
-from orthoglot.pretraining.tokenised import Bitext
-from orthoglot.pretraining.trainer import Training
+from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.networks import TrainableEncoder
+from orthoglot.study.pretraining.tokenised import Bitext
+from orthoglot.study.pretraining.trainer import Training
 
 Shape = Literal["labse", "xlmr-base", "xlmr-large", "tiny"]
 # vocabulary, layers, width, heads, feed-forward
@@ -113,7 +113,7 @@ def training(
     pairs: int,
     languages: int,
 ) -> Training:
-    """What `orthoglot.pretraining.trainer.prepared` yields, on random ids."""
+    """What `orthoglot.study.pretraining.trainer.prepared` yields, on random ids."""
     longest = min(encoder.tokenizer.most, 118)
     corpus = {
         split: bitext(count, encoder.vocabulary, languages, longest, seed)

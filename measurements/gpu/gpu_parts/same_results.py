@@ -21,7 +21,7 @@ from torch import Tensor
 from gpu_parts import ROOT, models, vectors
 from gpu_parts.measuring import profiled, waits, without_graph
 from gpu_parts.result import Part
-from orthoglot import catalogue, config
+from orthoglot import catalogue
 from orthoglot.decomposers.base import Decomposition, unit
 from orthoglot.decomposers.modules import Maps
 from orthoglot.encoders.kinds import load_encoder
@@ -29,16 +29,17 @@ from orthoglot.encoders.kinds.emma_x import EmmaXSettings
 from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.objectives import TERMS, is_trained
 from orthoglot.objectives.base import Adversary, Pairs, resolve
-from orthoglot.pretraining import trainer
-from orthoglot.pretraining.collate import EmsCollator
-from orthoglot.pretraining.emma_x_collate import EmmaXCollator
-from orthoglot.pretraining.emma_x_phases import EmmaXState, ParallelModel, TextModel
-from orthoglot.pretraining.tokenised import Text
-from orthoglot.pretraining.trainings import emma_x
-from orthoglot.pretraining.trainings.ems import EmsModel
 from orthoglot.search.hits import hits
 from orthoglot.search.neighbours import nearest
 from orthoglot.streams import Draws, stream
+from orthoglot.study import config
+from orthoglot.study.pretraining import trainer
+from orthoglot.study.pretraining.collate import EmsCollator
+from orthoglot.study.pretraining.emma_x_collate import EmmaXCollator
+from orthoglot.study.pretraining.emma_x_phases import EmmaXState, ParallelModel, TextModel
+from orthoglot.study.pretraining.tokenised import Text
+from orthoglot.study.pretraining.trainings import emma_x
+from orthoglot.study.pretraining.trainings.ems import EmsModel
 from orthoglot.training import decompose, loop
 from orthoglot.training.batching import Batch, make_batches
 from orthoglot.training.settings import DecompositionSettings

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gpu_parts import ROOT
 from gpu_parts.result import Part, needs
-from orthoglot import config
+from orthoglot.study import config
 
 COPIED = (
     "Snakefile",

@@ -25,7 +25,7 @@ class Kind:
     Attributes:
         settings: its class; the field `kind` holds the name of the kind.
         make: (settings, name, existing empty folder): writes the folder of an encoder that was trained elsewhere; None
-            for one that is trained here (`orthoglot.pretraining.trainings`).
+            for one that is trained here (`orthoglot.study.pretraining.trainings`).
         load: opens a folder of this kind: (folder, device, precision); None where there are none, as the training
             writes folders of another kind.
         tokenizer: (folder of a checkpoint, name) -> a tokenizer with `encode` and `unknown`; None for that of

@@ -75,7 +75,7 @@ class Record:
     """One measured number.
 
     Attributes:
-        task: a name of `orthoglot.tasks.registry`.
+        task: a name of `orthoglot.study.tasks.registry`.
         dataset: folder name of a benchmark, or "test" for the held-out split.
         subset: a direction "query->candidate" or a language pair "en-de"; "all" is the unweighted mean over
             directions and pairs. Of the geometry a group of languages: "head", "long-tail" or "all".
@@ -86,10 +86,9 @@ class Record:
         metric: "P@1" of retrieval, "accuracy" of the language probe and of classification (0 to 100), "pearson" and
             "spearman" (correlation times 100, -100 to 100), "F1", "precision", "recall" and "F1:best" of mining and
             "mAP@20" (0 to 100), "MAE" (times 100) and "mRP" (0 to 100) of classification, the metrics of
-            `orthoglot.tasks.suite.leakage`, `orthoglot.tasks.suite.geometry`, `orthoglot.tasks.suite.mixed_pool` and
-            `orthoglot.tasks.suite.qe`, or a comparison with another method (`Comparison`), e.g.
-            "difference-P@1:dream". A correlation with a constant is undefined and has no record.
-        value: the number; `orthoglot.tasks.registry` says which values are better.
+            the study's tasks `leakage`, `geometry`, `mixed_pool` and `qe`, or a comparison with another method
+            (`Comparison`), e.g. "difference-P@1:dream". A correlation with a constant is undefined and has no record.
+        value: the number; `orthoglot.study.tasks.registry` says which values are better.
         low: lower end of the interval, None where there is none.
         high: upper end.
         n: scored items: queries of a direction; sentence pairs for "all" of a retrieval task; graded pairs.

@@ -2,7 +2,7 @@
 
 A module holds the settings of its kind, how a folder of it is opened, how one that was trained elsewhere is linked, and
 `KIND`, which says so. It imports PyTorch and what needs it only within functions, so that reading params.yaml stays
-fast. How a kind is trained is in `orthoglot.pretraining.trainings`.
+fast. How a kind is trained is in `orthoglot.study.pretraining.trainings`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A family of invented languages (`orthoglot.invented`); its pairs are in archives such as those of OPUS."""
+"""A family of invented languages (`orthoglot.study.invented`); its pairs are in archives such as those of OPUS."""
 
 from __future__ import annotations
 

@@ -30,11 +30,12 @@ def fetch(
 
     Example: orthoglot study fetch --preset real
     """
-    from orthoglot import catalogue, config
-    from orthoglot.fetching import files, opus
-    from orthoglot.fetching import lock as locks
-    from orthoglot.fetching.catalogue import archives as check_opus
+    from orthoglot import catalogue
     from orthoglot.formats.kinds.opus import OpusSettings
+    from orthoglot.study import config
+    from orthoglot.study.fetching import files, opus
+    from orthoglot.study.fetching import lock as locks
+    from orthoglot.study.fetching.catalogue import archives as check_opus
 
     if every and preset:
         raise ConfigError("--all, --preset: give one of them")
@@ -80,8 +81,8 @@ def fetch(
 
 def _compare(remote: Mapping[str, str]) -> None:
     """Fetch each file anew; what does not match is listed, and one line at the end says how many."""
-    from orthoglot.fetching import lock as locks
-    from orthoglot.fetching.files import obtain
+    from orthoglot.study.fetching import lock as locks
+    from orthoglot.study.fetching.files import obtain
 
     known = locks.read(locks.LOCK)
     wrong = 0

@@ -10,10 +10,10 @@ from typing import Annotated
 
 import typer
 
-from orthoglot import jobs
 from orthoglot.cli.network import allow_hub
 from orthoglot.errors import ConfigError
-from orthoglot.jobs.job import Job
+from orthoglot.study import jobs
+from orthoglot.study.jobs.job import Job
 
 app = typer.Typer()
 
@@ -30,7 +30,7 @@ def job(
     verbs = {module.name for module in iter_modules(jobs.__path__)} - {"job"}
     if described.verb not in verbs:
         raise ConfigError(f"no job of the workflow: its verb is {described.verb!r}")
-    import_module(f"orthoglot.jobs.{described.verb}").run(described)
+    import_module(f"orthoglot.study.jobs.{described.verb}").run(described)
 
 
 @app.command(hidden=True)
@@ -39,6 +39,6 @@ def train_together(
     output: Annotated[Path, typer.Argument(help="an empty folder")],
 ) -> None:
     """Be one of the processes of a training: `pretrain` starts them through torchrun."""
-    from orthoglot.jobs.pretrain import train
+    from orthoglot.study.jobs.pretrain import train
 
     train(Job(file.read_text(encoding="utf-8")), output)

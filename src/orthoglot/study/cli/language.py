@@ -14,7 +14,7 @@ from orthoglot.cli import options
 from orthoglot.errors import DataError
 
 if TYPE_CHECKING:
-    from orthoglot.encoders.language_coverage import Row
+    from orthoglot.study.language_coverage import Row
 
 SAMPLE_SENTENCES = 1000
 STATED = {True: "yes", False: "no", None: "not stated"}
@@ -41,9 +41,10 @@ def show_language(code: str, params: Path | None, text: Path | None, as_json: bo
 
     language = canonical(code)  # before the slow imports: a misspelt code fails at once
 
-    from orthoglot import catalogue, config
+    from orthoglot import catalogue
     from orthoglot.apply import ready
-    from orthoglot.encoders.language_coverage import NO_SAMPLE, survey
+    from orthoglot.study import config
+    from orthoglot.study.language_coverage import NO_SAMPLE, survey
 
     settings = config.load(catalogue.file_of(params))
     if text is None:

@@ -24,8 +24,9 @@ def licences(
 
     Example: orthoglot study licences --preset ems-62
     """
-    from orthoglot import catalogue, config
-    from orthoglot.fetching.licences import terms
+    from orthoglot import catalogue
+    from orthoglot.study import config
+    from orthoglot.study.fetching.licences import terms
 
     settings = config.load(catalogue.file_of(params), {"preset": preset} if preset else None)
     name, corpora = settings.preset, settings.corpora_of(settings.preset)

@@ -11,7 +11,7 @@ from orthoglot.cli import options
 from orthoglot.errors import ConfigError
 
 if TYPE_CHECKING:
-    from orthoglot.fetching.opus import Entry
+    from orthoglot.study.fetching.opus import Entry
 
 
 def opus(
@@ -39,8 +39,8 @@ def opus(
 
     Example: orthoglot study opus --source en --target gn
     """
-    from orthoglot.fetching import catalogue
-    from orthoglot.fetching.opus import list_entries
+    from orthoglot.study.fetching import catalogue
+    from orthoglot.study.fetching.opus import list_entries
 
     if corpora + languages + releases > 1:
         raise ConfigError("--list-corpora, --list-languages, --releases: give one of them")

@@ -16,11 +16,11 @@ from orthoglot.cli import options
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from orthoglot.config import Params
-    from orthoglot.fetching.forecast import Estimate, Total
-    from orthoglot.papers.published import Paper
-    from orthoglot.papers.reachable import Count
-    from orthoglot.training.gpu_hours import Work
+    from orthoglot.study.config import Params
+    from orthoglot.study.fetching.forecast import Estimate, Total
+    from orthoglot.study.papers.published import Paper
+    from orthoglot.study.papers.reachable import Count
+    from orthoglot.study.pretraining.gpu_hours import Work
 
 
 def plan(
@@ -35,10 +35,11 @@ def plan(
 
     Example: orthoglot study plan --preset ems-62
     """
-    from orthoglot import catalogue, config
-    from orthoglot.fetching import lock
-    from orthoglot.fetching.forecast import estimates, fetched, total
-    from orthoglot.papers.published import DECOMPOSER_PAPERS, SUITES, load_paper
+    from orthoglot import catalogue
+    from orthoglot.study import config
+    from orthoglot.study.fetching import lock
+    from orthoglot.study.fetching.forecast import estimates, fetched, total
+    from orthoglot.study.papers.published import DECOMPOSER_PAPERS, SUITES, load_paper
 
     settings = config.load(catalogue.file_of(params), {"preset": preset} if preset else None)
     name, chosen, corpora = settings.preset, settings.selected, settings.corpora_of(settings.preset)
@@ -100,7 +101,7 @@ def plan(
 def counts(paper: Paper, settings: Params) -> list[Count]:
     """The printed numbers of each table of a paper that the selected preset measures, test sets by hand included."""
     from orthoglot.languages import parse_pair
-    from orthoglot.papers.reachable import Planned, reachable
+    from orthoglot.study.papers.reachable import Planned, reachable
 
     preset, sets = settings.selected, settings.benchmarks_of(settings.preset)
     pairs = {
@@ -129,7 +130,7 @@ def _table(count: Count) -> dict[str, object]:
 
 def _counted(tables: Sequence[Count]) -> str:
     """How many numbers of a paper are measured, and why not the others."""
-    from orthoglot.papers.reachable import WHY
+    from orthoglot.study.papers.reachable import WHY
 
     measured, printed = (sum(getattr(table, name) for table in tables) for name in ("measured", "printed"))
     reasons: Counter[str] = Counter()
@@ -141,7 +142,7 @@ def _counted(tables: Sequence[Count]) -> str:
 
 
 def _trainings(settings: Params, rows: Sequence[Estimate]) -> Iterator[Work]:
-    from orthoglot.training.gpu_hours import work
+    from orthoglot.study.pretraining.gpu_hours import work
 
     preset = settings.selected
     most = min(preset.splits.max_train or math.inf, preset.embedding.train_pairs)

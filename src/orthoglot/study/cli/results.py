@@ -13,8 +13,8 @@ import typer
 from orthoglot.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from orthoglot.report.headline import Row
     from orthoglot.statistics.records import Record
+    from orthoglot.study.report.headline import Row
 
 
 def results(
@@ -35,10 +35,10 @@ def results(
     The model gives the meaning vectors of the table's best method, of those that are one map for all languages: it is
     shown to gain, or has the highest P@1.
     """
-    from orthoglot.report import terminal
-    from orthoglot.report.headline import headline
     from orthoglot.statistics.records import read_records
     from orthoglot.statistics.table import frame
+    from orthoglot.study.report import terminal
+    from orthoglot.study.report.headline import headline
 
     if (models is None) != (output is None):
         raise ConfigError("--models and --output go together")
@@ -76,8 +76,8 @@ def results(
 
 def _advise(records: Sequence[Record], as_json: bool) -> None:
     """Print which method is best for each use, as a table or as JSON."""
-    from orthoglot.report import recommend
-    from orthoglot.report.tables import markdown
+    from orthoglot.study.report import recommend
+    from orthoglot.study.report.tables import markdown
 
     verdicts = [recommend.recommend(records, use) for use in recommend.USES]
     if as_json:
@@ -94,7 +94,7 @@ def _advise(records: Sequence[Record], as_json: bool) -> None:
 def _authors_rates() -> dict[frozenset[str], str]:
     """The learning rates that the catalogue's recipes have, by the terms of the method."""
     from orthoglot.catalogue import shipped
-    from orthoglot.config import load
+    from orthoglot.study.config import load
 
     return {
         frozenset(f"{term}={weight:g}" for term, weight in method.terms.items()): f"{method.learning_rate:g}"
@@ -110,7 +110,7 @@ def _export(rows: Sequence[Row], models: Path, output: Path, records: Path) -> t
         Its name, and why better ones could not be exported.
     """
     from orthoglot.apply.export import export
-    from orthoglot.report.headline import best_first
+    from orthoglot.study.report.headline import best_first
 
     logging.getLogger("orthoglot").setLevel(logging.WARNING)
     # It warns of a default prompt, which is what the model needs.

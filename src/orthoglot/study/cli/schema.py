@@ -13,7 +13,7 @@ def schema(file: Annotated[Literal["params", "catalogue"], typer.Argument(help="
 
     Example: orthoglot study schema params
     """
-    from orthoglot.json_schema import catalogue_schema, params_schema
+    from orthoglot.study.json_schema import catalogue_schema, params_schema
 
     made = params_schema() if file == "params" else catalogue_schema()
     typer.echo(json.dumps(made, indent=1, ensure_ascii=False))

@@ -13,7 +13,7 @@ from orthoglot.errors import ConfigError
 from orthoglot.study.cli.language import show_language
 
 if TYPE_CHECKING:
-    from orthoglot.config import Params as Settings
+    from orthoglot.study.config import Params as Settings
 
 Kind = Literal["preset", "corpus", "benchmark", "encoder", "method", "variant", "language"]
 
@@ -43,8 +43,9 @@ def show(
         raise ConfigError(f"--text and --json are for a language, not for a {kind}")
     import yaml
 
-    from orthoglot import catalogue, config
+    from orthoglot import catalogue
     from orthoglot.entries import known
+    from orthoglot.study import config
 
     entries = _entries(config.load(catalogue.file_of(params)), kind)
     if name is None:

@@ -22,8 +22,8 @@ def table(
 
     Example: orthoglot study table oracle results/records.jsonl tables
     """
-    from orthoglot.papers.table import write_claims, write_results
     from orthoglot.statistics.records import read_records
+    from orthoglot.study.papers.table import write_claims, write_results
 
     if paper == "claims":
         write_claims(read_records(records), output)

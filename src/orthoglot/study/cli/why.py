@@ -37,7 +37,7 @@ def why(
     """
     if not Path("workflow/why.py").is_file():
         raise ConfigError("workflow/why.py does not exist; run this in the folder of the Snakefile")
-    from orthoglot.config import load
+    from orthoglot.study.config import load
 
     # As many settings may follow --config as for snakemake; to this command all but the first are words.
     further = [word for word in words if config and "=" in word]

@@ -1,5 +1,0 @@
-"""A family of invented languages: parallel text whose meaning is known, in the formats of real sources."""
-
-from orthoglot.invented.files import generate
-
-__all__ = ["generate"]

@@ -1,0 +1,316 @@
+"""Questions, and one pool of sentences of many languages that answer them, as in LAReQA; or mentions and entities.
+
+A folder has `pool.tsv.gz`. Each line has what it is ("question" or "candidate"), its language, its id, the id of the
+answer, and the text. `PoolSet.relevant` says what answers a question in each language.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from orthoglot.errors import DataError
+from orthoglot.languages import canonical
+from orthoglot.settings import Language
+from orthoglot.study.benchmarks.base import Benchmark, Paths, Takes, taken
+from orthoglot.text.bitext import read_json, read_rows, unpacked, write_pairs
+from orthoglot.text.patterns import MINI, filled
+from orthoglot.text.sentences import split
+from orthoglot.text.tables import places_of
+
+POOL = "pool.tsv.gz"
+
+
+class PoolSettings(Benchmark):
+    """Questions, and sentences of many languages in one pool that answer them: LAReQA; or mentions and the entities
+    that they mean: Mewsli-X.
+
+    Source: docs/papers.md#protocol-lareqa, docs/papers.md#protocol-mewsli-x.
+    """
+
+    kind: Literal["pool"]
+    form: Literal["table", "xquad-r", "squad", "mewsli-x", "mewsli-x-pairs"] = "table"
+    """`table`: TSV. `xquad-r`: LAReQA's JSON, articles of a language with questions and the sentences that answer them.
+    `squad`: SQuAD's JSON, whose paragraphs are cut into sentences. `mewsli-x`: lines of JSON, of articles with their
+    mentions and of entities; `mewsli-x-pairs`: those of its training, a mention and its entity a line."""
+    questions: str
+    """A TSV file whose first line names the columns lang, question_id, answer (the id of a sentence) and question; or
+    XQuAD-R's file of each language, with `{language}` for it; or Mewsli-X's wikinews_mentions file, after its scripts
+    have filled in the text."""
+    candidates: str = ""
+    """A TSV file whose first line names the columns lang, id and sentence; or Mewsli-X's candidate_set_entities file,
+    in which an entity has one language. XQuAD-R has none. See `PoolSet.relevant` for what answers a question."""
+    languages: Annotated[list[Language], Field(min_length=1)]
+    """The languages of the pool; others of the files are left out."""
+    asked: list[Language] = []
+    """The languages of the questions, where they are not those of the pool."""
+
+    @model_validator(mode="after")
+    def _every_language_has_its_files(self) -> Self:
+        by_language = self.form == "xquad-r"
+        if by_language and self.asked:
+            raise ValueError("asked: XQuAD-R asks in all its languages")
+        if by_language != ("{language}" in self.questions) or self._has_candidates != bool(self.candidates):
+            raise ValueError(
+                "table and mewsli-x have questions and candidates, other forms only questions; xquad-r with {language}"
+            )
+        self.paths()
+        return self
+
+    @property
+    def codes(self) -> set[str]:
+        """See `Benchmark.codes`."""
+        return {*self.languages, *self.asked}
+
+    def within(self, takes: Takes) -> Self | None:
+        """See `Benchmark.within`; of several languages of the pool two at least."""
+        kept, asked = taken(self.languages, takes), taken(self.asked, takes)
+        if len(kept) < min(2, len(self.languages)) or (self.asked and not asked):
+            return None
+        return self._narrowed(languages=kept, **({"asked": asked} if asked else {}))
+
+    def paths(self, world: str = MINI) -> dict[str, list[str]]:
+        """See `Benchmark.paths`."""
+        if self.form == "xquad-r":
+            return {code: [filled(self.questions, "questions", language=code)] for code in self.codes}
+        named = {"questions": self.questions, "candidates": self.candidates}
+        return {
+            "any language": [
+                filled(pattern, field, mini=world) for field, pattern in named.items() if pattern
+            ]
+        }
+
+    @property
+    def _has_candidates(self) -> bool:
+        return self.form in ("table", "mewsli-x")
+
+
+SETTINGS = PoolSettings
+
+
+@dataclass(frozen=True)
+class PoolSet:
+    """Questions and candidates by language.
+
+    Attributes:
+        name: of the benchmark.
+        questions: {language: questions}.
+        numbers: {language: id of each question}.
+        answers: {language: id of the answer of each question}.
+        candidates: {language: sentences}.
+        ids: {language: id of each sentence}.
+    """
+
+    name: str
+    questions: Mapping[str, Sequence[str]]
+    numbers: Mapping[str, Sequence[str]]
+    answers: Mapping[str, Sequence[str]]
+    candidates: Mapping[str, Sequence[str]]
+    ids: Mapping[str, Sequence[str]]
+
+    def sides(self) -> tuple[tuple[str, Sequence[str]], ...]:
+        """(language, sentences) whose vectors the benchmark needs."""
+        return (*self.questions.items(), *self.candidates.items())
+
+    def relevant(self, language: str) -> list[list[int]]:
+        """Of each question of a language the places, among the candidates of all languages, of what answers it.
+
+        In a language that has the same question, that is its own answer there: texts may be cut into sentences in
+        another way. In any other language, it is what has the id of the answer.
+        """
+        places: dict[tuple[str, str], list[int]] = {}
+        named = ((code, name) for code in self.candidates for name in self.ids[code])
+        for place, candidate in enumerate(named):
+            places.setdefault(candidate, []).append(place)
+        others = {
+            code: dict(zip(numbers, self.answers[code], strict=True))
+            for code, numbers in self.numbers.items()
+            if code != language
+        }
+        return [
+            [
+                place
+                for code in self.candidates
+                for place in places.get((code, others.get(code, {}).get(number, answer)), [])
+            ]
+            for number, answer in zip(self.numbers[language], self.answers[language], strict=True)
+        ]
+
+
+def collect(settings: PoolSettings, paths: Paths, output: Path) -> dict[str, int]:
+    """Write the questions that have an answer and all candidates, of the languages of the settings.
+
+    A mention of an entity whose language is left out is left out, and counted.
+
+    Raises:
+        DataError: a column or field is absent, a language has no question or no candidate, a question's answer is no
+            candidate of its own language, or an entity is no candidate.
+    """
+    questions, candidates = next(iter(paths.values()))[0], list(paths.values())[-1][-1]
+    asked_in = settings.asked or settings.languages
+    asked: list[tuple[str, ...]]
+    pool: list[tuple[str, ...]]
+    if settings.form == "xquad-r":
+        read = [_articles(path, language) for language, (path,) in sorted(paths.items())]
+        asked, pool = ([row for rows in each for row in rows] for each in zip(*read, strict=True))
+        known = {(language, name) for language, name, _ in pool}
+    elif settings.form in ("squad", "mewsli-x-pairs"):
+        read_pairs = _questions if settings.form == "squad" else _mention_pairs
+        both = list(read_pairs(questions))
+        asked, pool = [one for one, _ in both], [other for _, other in both]
+        known = {(language, name) for language, name, _ in pool}
+    elif settings.form == "mewsli-x":
+        asked, pool = list(_mentions(questions)), list(_entities(candidates))
+        known = {(language, name) for name in {name for _, name, _ in pool} for language in asked_in}
+    else:
+        asked = _columns(questions, ["lang", "question_id", "answer", "question"])
+        pool = _columns(candidates, ["lang", "id", "sentence"])
+        known = {(language, name) for language, name, _ in pool}
+    for what, path, texts, wanted in (
+        ("question", questions, asked, asked_in),
+        ("sentence", candidates, pool, settings.languages),
+    ):
+        if missing := [code for code in wanted if code not in {row[0] for row in texts}]:
+            raise DataError(f"{path}: no {what} in {', '.join(missing)}")
+    for language, _, answer, text in asked:
+        if language in asked_in and (language, answer) not in known:
+            raise DataError(f"{questions}: the answer {answer!r} of {text!r} is not in {candidates}")
+    kept = [row for row in dict.fromkeys(pool) if row[0] in settings.languages]
+    answers = {name for _, name, _ in kept}
+    questions_asked = [row for row in dict.fromkeys(asked) if row[0] in asked_in]
+    rows = [("question", *row) for row in questions_asked if row[2] in answers]
+    left_out = len(questions_asked) - len(rows)
+    rows += [("candidate", language, name, name, text) for language, name, text in kept]
+    write_pairs(output / POOL, rows)
+    counts = {"questions": len(rows) - len(kept), "candidates": len(kept)}
+    return counts | ({"answer_left_out": left_out} if left_out else {})
+
+
+def read(folder: Path) -> list[PoolSet]:
+    """The set in a folder that `collect` wrote; none in one of another kind."""
+    if not (folder / POOL).is_file():
+        return []
+    found: dict[str, dict[str, list[list[str]]]] = {"question": {}, "candidate": {}}
+    for what, language, *rest in read_rows(folder / POOL, 5):
+        found[what].setdefault(language, []).append(rest)
+    (numbers, answers, questions), (ids, _, candidates) = (
+        [{code: [row[place] for row in rows] for code, rows in one.items()} for place in range(3)]
+        for one in found.values()
+    )
+    return [PoolSet(folder.name, questions, numbers, answers, candidates, ids)]
+
+
+def _columns(path: Path, names: Sequence[str]) -> list[tuple[str, ...]]:
+    header, *rows = read_rows(path)
+    places = places_of(path, header, names)
+    return [tuple(row[place] for place in places) for row in rows]
+
+
+def _articles(
+    path: Path, language: str
+) -> tuple[list[tuple[str, str, str, str]], list[tuple[str, str, str]]]:
+    """Questions and sentences of a file of XQuAD-R; a sentence's id is article-paragraph-sentence.
+
+    The answer of a question is the sentence in which its first answer begins.
+    """
+    asked, pool = [], []
+    try:
+        for place, paragraph in _paragraphs(path):
+            names = [f"{place}-{number}" for number in range(len(paragraph["sentences"]))]
+            starts = [start for start, _ in paragraph["sentence_breaks"]]
+            texts = [" ".join(text.removeprefix("\ufeff").split()) for text in paragraph["sentences"]]
+            pool += [(language, name, text) for name, text in zip(names, texts, strict=True)]
+            for question in paragraph["qas"]:
+                at = bisect_right(starts, question["answers"][0]["answer_start"]) - 1
+                asked.append((language, question["id"], names[at], " ".join(question["question"].split())))
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise DataError(f"{path} is no file of XQuAD-R ({error!r})") from error
+    return asked, pool
+
+
+Asked = tuple[str, str, str, str]
+
+
+def _paragraphs(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each paragraph of a file of SQuAD or XQuAD-R with its name, article-paragraph."""
+    for number, article in enumerate(json.loads(b"".join(unpacked(path)).decode())["data"]):
+        for place, paragraph in enumerate(article["paragraphs"]):
+            yield f"{number}-{place}", paragraph
+
+
+def _questions(path: Path) -> Iterator[tuple[Asked, tuple[str, str, str]]]:
+    """Questions of SQuAD, English, each with the sentence in which its first answer begins."""
+    try:
+        for place, paragraph in _paragraphs(path):
+            text = paragraph["context"]
+            spaced = " ".join(text.split())
+            sentences = [sentence for line in split([spaced], "en") for _, sentence in line]
+            starts, end = [], 0
+            for sentence in sentences:
+                starts.append(spaced.index(sentence, end))
+                end = starts[-1] + len(sentence)
+            for question in paragraph["qas"]:
+                before = " ".join(f"{text[: question['answers'][0]['answer_start']]}x".split())
+                at = bisect_right(starts, len(before) - 1) - 1
+                name = f"{place}-{at}"
+                asked = " ".join(question["question"].split())
+                yield ("en", question["id"], name, asked), ("en", name, sentences[at])
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise DataError(f"{path} is no file of SQuAD ({error!r})") from error
+
+
+def _mention_pairs(path: Path) -> Iterator[tuple[Asked, tuple[str, str, str]]]:
+    """A mention and its entity of each line of Mewsli-X's training; both have the mention's language."""
+    for number, line in read_json(path):
+        try:
+            mention, entity = line["contextual_mention"], line["entity"]
+            language, name = canonical(mention["context"]["language"]), entity["entity_id"]
+            asked = language, mention["mention"]["example_id"], name, _mention(path, number, **mention)
+            yield asked, (language, name, _described(entity["title"], entity["description"]))
+        except (KeyError, TypeError) as error:
+            raise DataError(f"{path}: line {number} is no mention with its entity ({error!r})") from error
+
+
+def _mentions(path: Path) -> Iterator[tuple[str, str, str, str]]:
+    """(language, id, entity, "mention: the sentences that hold it") of each mention of Mewsli-X's articles."""
+    for number, line in read_json(path):
+        try:
+            context = line["context"]
+            language = canonical(context["language"])
+            for mention in line["mentions"]:
+                text = _mention(path, number, context, mention)
+                yield language, mention["example_id"], mention["entity_id"], text
+        except (KeyError, TypeError) as error:
+            raise DataError(f"{path}: line {number} is no article with mentions ({error!r})") from error
+
+
+def _mention(path: Path, number: int, context: Mapping[str, Any], mention: Mapping[str, Any]) -> str:
+    """ "mention: the sentences that hold it" of a mention in its article."""
+    text = context["text"]
+    spans = [(span["start"], span["end"]) for span in context["sentence_spans"]]
+    start, end, own = (mention["mention_span"][name] for name in ("start", "end", "text"))
+    if not own.strip() or text[start:end] != own:
+        raise DataError(f"{path}: line {number}: its text does not hold the mention {own!r} at {start}")
+    first = max([begin for begin, _ in spans if begin <= start], default=start)
+    last = min([stop for _, stop in spans if stop >= end], default=end)
+    return _described(own, text[first:last])
+
+
+def _entities(path: Path) -> Iterator[tuple[str, str, str]]:
+    """(language, id, "title: description") of each entity of Mewsli-X."""
+    for number, line in read_json(path):
+        try:
+            text = _described(line["title"], line["description"])
+            yield canonical(line["description_language"]), line["entity_id"], text
+        except (KeyError, TypeError) as error:
+            raise DataError(f"{path}: line {number} is no entity ({error!r})") from error
+
+
+def _described(name: str, text: str) -> str:
+    return " ".join(f"{name}: {text}".split())

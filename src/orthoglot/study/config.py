@@ -1,0 +1,485 @@
+"""params.yaml and the catalogue as one checked value: entries, presets that select from them, and the two switches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import Field, SerializeAsAny, ValidationError, model_validator
+
+from orthoglot.catalogue import Section, encoder_fields, folder_of, mapping, section
+from orthoglot.corpora.settings import CleaningSettings
+from orthoglot.embeddings.settings import EmbeddingSettings
+from orthoglot.encoders import kinds
+from orthoglot.encoders.kinds.ems import EmsSettings
+from orthoglot.encoders.kinds.refused import RefusedSettings, refuse
+from orthoglot.encoders.settings import EncoderEntry
+from orthoglot.encoders.training_settings import EncoderNetwork, TrainingSettings, Transformer
+from orthoglot.entries import known, merged, resolved
+from orthoglot.errors import ConfigError
+from orthoglot.formats import kinds as corpus_kinds
+from orthoglot.formats.base import Corpus
+from orthoglot.formats.kinds.opus import OpusSettings
+from orthoglot.languages import parse_pair
+from orthoglot.objectives import check_method
+from orthoglot.registry import entry_of, having
+from orthoglot.settings import Language, Name, Settings, Whole, describe
+from orthoglot.study.benchmarks import kinds as benchmark_kinds
+from orthoglot.study.benchmarks.base import Benchmark
+from orthoglot.study.finetuning.settings import FINE_TUNED, RECIPES, FineTuningSettings, Stage
+from orthoglot.study.finetuning.stages import can_be_taught, refusal, stages
+from orthoglot.study.tasks.settings import EvaluationSettings
+from orthoglot.text.patterns import name_of
+from orthoglot.text.splitting import SplitSettings
+from orthoglot.training.settings import DecompositionSettings, MethodSettings
+
+ALL = "all"
+CATALOGUES: tuple[Section, ...] = ("corpora", "benchmarks", "encoders", "methods", "variants")
+if TYPE_CHECKING:
+    CorpusSettings = Corpus
+    BenchmarkSettings = Benchmark
+    EncoderSettings = EncoderEntry
+else:
+    CorpusSettings = entry_of(having(corpus_kinds, "SETTINGS").values())
+    BenchmarkSettings = entry_of(having(benchmark_kinds, "SETTINGS").values())
+    EncoderSettings = entry_of(kinds.kind(name).settings for name in kinds.names())
+
+
+class Ablation(Settings):
+    """What `snakemake ablation` trains: every variant of one encoder's kind, once for each seed."""
+
+    encoder: Name
+    """The encoder that the variants change."""
+    seeds: Annotated[list[Whole], Field(min_length=1)]
+    """Seeds of the trainings."""
+
+
+class Part(Settings):
+    """Encoders of a preset, and the text and test sets that they see."""
+
+    encoders: Annotated[list[Name], Field(min_length=1)]
+    """Encoders of the preset."""
+    corpora: Annotated[list[Name], Field(min_length=1)]
+    """The corpora of the preset whose sentence pairs and text they are trained, decomposed and tested on."""
+    benchmarks: list[Name] = []
+    """The benchmarks of the preset that they are measured on."""
+
+
+class Preset(Settings):
+    """A named selection from the catalogues, with the settings that belong to its size."""
+
+    corpora: Annotated[list[Name], Field(min_length=1)]
+    """Where its text comes from."""
+    languages: list[Language] = []
+    """Languages of its corpora and test sets that are used, the pivots among them; all if none is named. Test sets and
+    pairs in other languages are left out, so that a slice of a preset is this one setting."""
+    max_pairs: Whole = 0
+    """Sentence pairs that are used of each language pair of each corpus at most; 0 for all. A lower limit of the corpus
+    holds."""
+    benchmarks: list[Name] = []
+    """Test sets; their sentences are removed from the training text."""
+    encoders: Annotated[list[Name], Field(min_length=1)]
+    """Encoders to train or load, and to decompose."""
+    optional: list[Name] = []
+    """Encoders and test sets that a user gets by hand: a warning leaves them out while their files are absent."""
+    parts: list[Part] = []
+    """Which encoders see which corpora and benchmarks; without parts, every encoder sees all."""
+    baselines: list[Name] = ["original", "centering"]
+    """Methods that are reported whatever `loss` says."""
+    methods: Annotated[list[Name], Field(min_length=1)]
+    """Methods that `loss: all` compares."""
+    seeds: Annotated[list[Whole], Field(min_length=1)] = [1, 2, 3]
+    """Seeds of the trained methods."""
+    cleaning: CleaningSettings = CleaningSettings()
+    """Which sentence pairs are dropped."""
+    splits: SplitSettings = SplitSettings()
+    """Which sentence pairs are kept for validation and test."""
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    """How vectors are made and stored."""
+    decomposition: DecompositionSettings = DecompositionSettings()
+    """How methods are trained."""
+    evaluation: EvaluationSettings
+    """What is measured."""
+    fine_tuning: FineTuningSettings | None = None
+    """Which encoders are trained further, with a head, on which benchmarks; null for none."""
+    ablations: list[Ablation] = []
+    """Encoders whose variants `snakemake ablation` compares, at most one of each kind."""
+
+    @model_validator(mode="after")
+    def _each_name_once(self) -> Self:
+        for field in ("corpora", "benchmarks", "encoders", "baselines", "methods", "seeds"):
+            names = getattr(self, field)
+            if len(set(names)) < len(names):
+                raise ValueError(f"{field}: {names} names something twice")
+        return self
+
+    @model_validator(mode="after")
+    def _parts_share_it_out(self) -> Self:
+        for place, part in enumerate(self.parts):
+            for field in ("encoders", "corpora", "benchmarks"):
+                for name in getattr(part, field):
+                    known(name, getattr(self, field), f"parts.{place}.{field}")
+        for name in self.encoders if self.parts else []:
+            if (count := sum(name in part.encoders for part in self.parts)) != 1:
+                raise ValueError(f"parts: the encoder {name} is in {count} parts; name it in one")
+        return self
+
+    def without(self, names: Collection[str]) -> Self:
+        """The preset without some encoders and test sets."""
+
+        def kept(one: Preset | Part) -> dict[str, list[str]]:
+            fields = ("encoders", "benchmarks")
+            return {field: [name for name in getattr(one, field) if name not in names] for field in fields}
+
+        parts = [part.model_copy(update=kept(part)) for part in self.parts]
+        return self.model_copy(update={**kept(self), "parts": [part for part in parts if part.encoders]})
+
+    def takes(self, *languages: str) -> bool:
+        """Whether text in these languages is taken."""
+        return not self.languages or set(languages) <= set(self.languages)
+
+    def part(self, encoder: str) -> Part:
+        """What an encoder of the preset sees.
+
+        Raises:
+            ConfigError: the preset has parts, and the encoder is in none.
+        """
+        if not self.parts:
+            return Part(encoders=self.encoders, corpora=self.corpora, benchmarks=self.benchmarks)
+        for part in self.parts:
+            if encoder in part.encoders:
+                return part
+        raise ConfigError(f"parts: the encoder {encoder} is in none of them")
+
+
+class Params(Settings):
+    """What params.yaml and the catalogue say, every entry in full."""
+
+    preset: Name
+    """The preset to run."""
+    loss: str
+    """`all` methods of the preset, or the name of one."""
+    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")] = "auto"
+    """auto, cpu, cuda, cuda:1, ...; `auto` is a GPU where there is one. Changes the speed only."""
+    curves: list[Literal["dvclive", "tensorboard"]] = []
+    """Tools that write the curves of a training, under logs/PRESET/curves/encoders/ENCODER."""
+    opus_api: str = "https://opus.nlpl.eu/opusapi/"
+    """Address of OPUS; the environment variable ORTHOGLOT_OPUS_API overrides it."""
+    presets: dict[Name, Preset]
+    """What can be run, by name."""
+    corpora: dict[Name, CorpusSettings]
+    """Where text comes from, by name."""
+    benchmarks: dict[Name, BenchmarkSettings]
+    """Test sets, by name."""
+    encoders: dict[Name, EncoderSettings]
+    """Encoders, by name."""
+    methods: dict[Name, SerializeAsAny[MethodSettings]]
+    """Decomposition methods, by name."""
+    variants: dict[Name, dict[Name, dict[str, Any]]]
+    """What each variant changes in an encoder, by kind of encoder and name."""
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> Self:
+        known(self.preset, self.presets, "preset")
+        known(self.loss, [ALL, *self.methods], "loss")
+        for kind in self.variants:
+            known(kind, FIELDS["encoders"], "variants")
+        for name, corpus in self.corpora.items():
+            for other in getattr(corpus, "unless_in", []):
+                known(other, self.corpora.keys() - {name}, f"corpora.{name}.unless_in")
+        for name, preset in self.presets.items():
+            where = f"presets.{name}"
+            for kind in ("corpora", "benchmarks", "encoders", "methods"):
+                for chosen in getattr(preset, kind):
+                    known(chosen, getattr(self, kind), f"{where}.{kind}")
+            for chosen in preset.optional:
+                known(chosen, [*self.encoders, *self.benchmarks], f"{where}.optional")
+            for chosen in preset.encoders:
+                if isinstance(refused := self.encoders[chosen], RefusedSettings):
+                    refuse(refused, chosen)
+            if not self.corpora_of(name):
+                said = f"languages: no corpus has text in {', '.join(preset.languages)}"
+                nothing = "corpora: `unless_in` leaves nothing of them"
+                raise ConfigError(f"{where}.{said if preset.languages else nothing}")
+            for chosen in preset.baselines:
+                known(chosen, self.methods, f"{where}.baselines")
+            if "tatoeba" in preset.evaluation.tasks and not preset.benchmarks:
+                raise ConfigError(f"{where}: the task tatoeba needs at least one benchmark")
+            self._check_ablations(preset.ablations, f"{where}.ablations")
+            if preset.fine_tuning:
+                self._check_fine_tuning(preset, preset.fine_tuning, f"{where}.fine_tuning")
+        for name, encoder in self.encoders.items():
+            self._check_origins(name, encoder)
+        for name in self.encoders:
+            self._check_chain(name)
+        for name, method in self.methods.items():
+            if method.host is not None:
+                known(method.host, self.methods.keys() - {name}, f"methods.{name}.host")
+            try:
+                check_method(method.architecture, method.partners, method.terms)
+            except ConfigError as error:
+                raise ConfigError(f"methods.{name}: {error}") from error
+        return self
+
+    def _check_fine_tuning(self, preset: Preset, settings: FineTuningSettings, where: str) -> None:
+        """Its encoders can be trained, its benchmarks say on what, and its recipes are of something."""
+        if FINE_TUNED in self.methods:
+            raise ConfigError(f"methods.{FINE_TUNED}: the name of fine-tuned encoders; give another")
+        for name in settings.encoders:
+            known(name, preset.encoders, f"{where}.encoders")
+            if reason := refusal(self.encoders[name]):
+                raise ConfigError(f"{where}.encoders: {name}: {reason}")
+        for name in settings.benchmarks:
+            known(name, self.benchmarks, f"{where}.benchmarks")
+        for name in settings.recipes:
+            known(name, [*RECIPES, *self.benchmarks], f"{where}.recipes")
+        taught = self.taught(preset)
+        if not taught or not self.tuned_encoders(preset):
+            what = "encoder can be trained" if taught else "benchmark says what an encoder is trained on"
+            raise ConfigError(f"{where}: no {what}")
+
+    def taught(self, preset: Preset) -> dict[str, list[Stage]]:
+        """The trainings of each benchmark that a preset's encoders are fine-tuned for."""
+        settings = preset.fine_tuning
+        if settings is None:
+            return {}
+        sets = self._within(preset)
+        chosen = settings.benchmarks or [name for name in sets if can_be_taught(self.benchmarks[name])]
+        return {name: stages(name, self.benchmarks, settings) for name in chosen}
+
+    def tuned_encoders(self, preset: Preset) -> list[str]:
+        """The encoders that a preset fine-tunes."""
+        if preset.fine_tuning is None:
+            return []
+        can = [name for name in preset.encoders if not refusal(self.encoders[name])]
+        return preset.fine_tuning.encoders or can
+
+    def _check_ablations(self, ablations: Sequence[Ablation], where: str) -> None:
+        """At most one ablation of a kind of encoder, whose variants all have valid settings."""
+        named: dict[str, str] = {}
+        for place, ablation in enumerate(ablations):
+            encoder = ablation.encoder
+            of_kind = [name for name, one in self.encoders.items() if one.kind in self.variants]
+            known(encoder, of_kind, f"{where}.{place}.encoder")
+            kind = self.encoders[encoder].kind
+            if kind in named:
+                raise ConfigError(f"{where}: {named[kind]} and {encoder} are both of kind {kind}; name one")
+            named[kind] = encoder
+            for variant in self.variants[kind]:
+                try:
+                    self.variant(ablation, variant, seed=0)
+                except ConfigError as error:
+                    raise ConfigError(f"{where}.{place}.encoder: {error}") from error
+
+    def _check_origins(self, name: str, encoder: EncoderSettings) -> None:
+        """The encoders that a training needs exist and serve as what it takes them for."""
+        where = f"encoders.{name}"
+        for role, field in (("teacher", "teacher"), ("start", "network.encoder")):
+            if (origin := encoder.origins.get(role)) is not None:
+                suitable = [other for other, one in self.encoders.items() if role in one.serves_as]
+                known(origin, suitable, f"{where}.{field}")
+        if not (isinstance(encoder, TrainingSettings) and isinstance(encoder.network, EncoderNetwork)):
+            return
+        start = encoder.network.encoder
+        # Settings for transformers checkpoints do not apply to an EMS network.
+        if isinstance(self.encoders[start], EmsSettings):
+            if encoder.network.vector != "own":
+                raise ConfigError(
+                    f"{where}.network.vector: {start} is an EMS network, whose vector is its mean state; give own"
+                )
+            if encoder.predicts_tokens:
+                raise ConfigError(
+                    f"{where}.mlm.weight: {start} is an EMS network, which has no head that predicts tokens; give 0.0"
+                )
+
+    def _check_chain(self, name: str) -> None:
+        """No chain of trainings, each of which starts from the one before, leads back to its start."""
+        chain = [name]
+        while origin := self.encoders[chain[-1]].origins.get("start"):
+            chain.append(origin)
+            if origin in chain[:-1]:
+                raise ConfigError(
+                    f"encoders.{name}.network.encoder: starts from itself: {' <- '.join(chain)}"
+                )
+
+    def width(self, encoder: EncoderSettings) -> int | None:
+        """The dimension of its vectors; None if only its checkpoint has it."""
+        while origin := encoder.origins.get("start"):
+            encoder = self.encoders[origin]
+        sizes = encoder.network if isinstance(encoder, TrainingSettings) else encoder
+        return sizes.width if isinstance(sizes, Transformer) else None
+
+    def variant(self, ablation: Ablation, name: str, seed: int) -> EncoderSettings:
+        """The settings of one variant of the encoder that an ablation names.
+
+        Raises:
+            ConfigError: the variant changes a setting that the encoder does not have, or gives it an invalid value.
+        """
+        origin = self.encoders[ablation.encoder]
+        changed = merged(origin.model_dump(), self.variants[origin.kind][name])
+        try:
+            return type(origin).model_validate({**changed, "seed": seed})
+        except ValidationError as error:
+            raise ConfigError(
+                f"{ablation.encoder} cannot be changed as variants.{origin.kind}.{name} says: {describe(error, Params)}"
+            ) from error
+
+    @property
+    def selected(self) -> Preset:
+        """The preset to run."""
+        return self.presets[self.preset]
+
+    def without(self, names: Collection[str]) -> Self:
+        """The same, the selected preset without some encoders and test sets, and what is fine-tuned on these."""
+        preset = self.selected.without(names)
+        if (settings := preset.fine_tuning) is not None:
+            tested = [
+                name
+                for name, stages in self.taught(self.selected).items()
+                if not {name, *(one.train for one in stages), *(one.valid for one in stages)} & {*names}
+            ]
+            encoders = [name for name in self.tuned_encoders(self.selected) if name not in names]
+            left = settings.model_copy(update={"benchmarks": tested, "encoders": encoders})
+            preset = preset.model_copy(update={"fine_tuning": left if tested and encoders else None})
+        return self.model_copy(update={"presets": {**self.presets, self.preset: preset}})
+
+    def corpora_of(self, name: str) -> dict[str, CorpusSettings]:
+        """The corpora of a preset; of OPUS, with the pairs that its `languages` and their `unless_in` leave.
+
+        A corpus of which nothing is left is left out.
+        """
+        preset = self.presets[name]
+        chosen = {entry: self.corpora[entry] for entry in preset.corpora}
+        found: dict[str, CorpusSettings] = {}
+        for entry, corpus in chosen.items():
+            if isinstance(corpus, OpusSettings):
+                others = [chosen[other] for other in corpus.unless_in if other in chosen]
+                elsewhere = {pair for other in others for pair in other.pair_sources("")}
+                left = [
+                    pair for pair in corpus.pairs if pair not in elsewhere and preset.takes(*parse_pair(pair))
+                ]
+                if left:
+                    found[entry] = corpus if left == corpus.pairs else corpus.with_pairs(left)
+            elif not preset.languages or any(
+                preset.takes(*codes)
+                for codes in (*map(parse_pair, corpus.pair_sources("")), *zip(corpus.texts("")))
+            ):
+                found[entry] = corpus
+        return found
+
+    def benchmarks_of(self, name: str) -> dict[str, BenchmarkSettings]:
+        """The test sets of a preset, in its `languages`; one of which nothing is left is left out."""
+        return self._within(self.presets[name])
+
+    def benchmarks_read(self, name: str) -> dict[str, BenchmarkSettings]:
+        """The same, then those that encoders are fine-tuned for and on."""
+        preset = self.presets[name]
+        taught = self.taught(preset)
+        read = (set_ for found in taught.values() for one in found for set_ in (one.train, one.valid))
+        others = {entry: self.benchmarks[entry] for entry in (*taught, *filter(None, read))}
+        cut = {entry: one.within(preset.takes) or one for entry, one in others.items()}
+        return {**cut, **self._within(preset)}
+
+    def _within(self, preset: Preset) -> dict[str, BenchmarkSettings]:
+        sets = {entry: self.benchmarks[entry].within(preset.takes) for entry in preset.benchmarks}
+        return {entry: one for entry, one in sets.items() if one is not None}
+
+    def addresses_of(self, name: str) -> dict[str, list[str]]:
+        """The addresses of what a preset fetches beside OPUS, by entry, such as corpora.tico19.
+
+        Raises:
+            ConfigError: one is not the address of a file, or a folder of message catalogues lacks a language.
+        """
+        return _addresses(self.benchmarks_read(name), self.corpora_of(name), self.presets[name].takes)
+
+    def releases_of(self, name: str) -> dict[str, OpusSettings]:
+        """The corpora of OPUS that a preset's benchmarks are drawn from, by entry, such as benchmarks.paracrawl."""
+        chosen = {f"benchmarks.{entry}": one.release for entry, one in self.benchmarks_of(name).items()}
+        return {entry: release for entry, release in chosen.items() if release}
+
+    def every_address(self) -> dict[str, list[str]]:
+        """The same of all entries of the catalogue."""
+        return _addresses(self.benchmarks, self.corpora, lambda *codes: True)
+
+    @property
+    def losses(self) -> list[str]:
+        """The methods to report: the baselines, then what `loss` selects."""
+        chosen = self.selected.methods if self.loss == ALL else [self.loss]
+        return [*self.selected.baselines, *(name for name in chosen if name not in self.selected.baselines)]
+
+
+# Names of the settings by kind of entry.
+FIELDS = {
+    "corpora": {
+        name: frozenset(settings.model_fields) for name, settings in having(corpus_kinds, "SETTINGS").items()
+    },
+    "benchmarks": {
+        name: frozenset(settings.model_fields)
+        for name, settings in having(benchmark_kinds, "SETTINGS").items()
+    },
+    "encoders": encoder_fields(),
+}
+
+
+def _addresses(
+    benchmarks: Mapping[str, Benchmark], corpora: Mapping[str, Corpus], takes: Callable[..., bool]
+) -> dict[str, list[str]]:
+    found = {f"benchmarks.{entry}": one.addresses for entry, one in benchmarks.items()}
+    for entry, corpus in corpora.items():
+        try:
+            found[f"corpora.{entry}"] = corpus.addresses(takes)
+        except ConfigError as error:
+            raise ConfigError(f"corpora.{entry}: {error}") from error
+    for entry, addresses in found.items():
+        try:
+            list(map(name_of, addresses))
+        except ConfigError as error:
+            raise ConfigError(f"{entry}: {error}") from error
+    return {entry: addresses for entry, addresses in found.items() if addresses}
+
+
+def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Params:
+    """Read and check params.yaml and the catalogue.
+
+    The sections `corpora`, `benchmarks`, `encoders`, `methods` and `variants` of params.yaml add entries to the
+    catalogue and change entries of it, at any depth.
+
+    Args:
+        path: params.yaml; the catalogue is the folder `catalogue` next to it, or the one that comes with orthoglot.
+        overrides: values that replace those of the file, such as {"loss": "seed"}.
+    Raises:
+        ConfigError: one line with the file, the key, what is wrong and, for an unknown name, the nearest known one.
+    """
+    values = merged(mapping(path), overrides or {})
+    complete = values | {name: section(name, values, path) for name in CATALOGUES}
+    try:
+        return check(complete)
+    except ConfigError as error:
+        file = path
+        if place := re.match(rf"(?:unknown key ')?({'|'.join(CATALOGUES)})\.([^:']+)", str(error)):
+            catalogue, key = place.groups()
+            # A name may have dots of its own.
+            here = any(f"{key}.".startswith(f"{name}.") for name in values.get(catalogue) or {})
+            file = path if here else folder_of(path) / f"{catalogue}.yaml"
+        raise ConfigError(f"{file}: {error}") from error
+
+
+def check(values: Mapping[str, Any]) -> Params:
+    """Complete and validate all settings: those of params.yaml with every section of the catalogue.
+
+    Args:
+        values: entries may use `extends`, `host`, `add` and `remove`, or be complete as in `Params.model_dump`.
+    Raises:
+        ConfigError: as of `load`, without the file.
+    """
+    entries = {
+        section: resolved(section, values[section], FIELDS.get(section, {}))
+        for section in ("presets", *CATALOGUES[:-1])
+        if section in values
+    }
+    try:
+        return Params.model_validate({**values, **entries})
+    except ValidationError as error:
+        raise ConfigError(describe(error, Params)) from error

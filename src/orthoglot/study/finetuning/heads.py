@@ -1,0 +1,181 @@
+"""What is trained: a network with a head, its loss and its predictions, for each form of training data."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from orthoglot.study.finetuning.network import Network
+from orthoglot.study.finetuning.settings import DROPOUT
+
+# Standard deviation of the weights of a new linear map, as of BERT's and XLM-R's, and the first scale of cosines.
+SPREAD, SCALE = 0.02, 100.0
+
+
+class Batch(NamedTuple):
+    """Some items.
+
+    Attributes:
+        ids: of each input of an item, (B, T): one, one for each choice, or both texts.
+        seconds: (B, T), 1 where the second text of each input is, 0 elsewhere; None of an input with one text.
+        targets: (B,) or (B, C).
+    """
+
+    ids: Sequence[Tensor]
+    seconds: Sequence[Tensor | None]
+    targets: Tensor
+
+
+class Tuned(nn.Module, ABC):
+    """A network with a head.
+
+    Attributes:
+        network: all of its weights are trained.
+        precision: "bfloat16" lets matrix products work in it.
+    """
+
+    def __init__(self, network: Network, precision: str) -> None:
+        super().__init__()
+        self.network = network
+        self.precision = precision
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
+        """{"total": mean over the items}."""
+        with self._products(batch):
+            scores = self.scores(batch)
+        return {"total": self.compared(scores.float(), batch.targets)}
+
+    def predicted(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The loss and the scores (B, C) or (B,)."""
+        with self._products(batch):
+            scores = self.scores(batch).float()
+        return self.compared(scores, batch.targets), scores
+
+    @abstractmethod
+    def scores(self, batch: Batch) -> Tensor:
+        """What is compared with the targets."""
+
+    @abstractmethod
+    def compared(self, scores: Tensor, targets: Tensor) -> Tensor:
+        """The loss, a scalar."""
+
+    def _products(self, batch: Batch) -> AbstractContextManager[object]:
+        if self.precision == "float32":
+            return nullcontext()
+        return torch.autocast(batch.targets.device.type, dtype=torch.bfloat16)
+
+
+class Classifier(Tuned):
+    """A label of an input: dropout, D -> D with tanh, dropout, D -> C on its first state, and cross-entropy.
+
+    That is the head of XLM-R's classification. With `several`, each of C labels is asked for alone: the mean
+    binary cross-entropy of sigmoids.
+
+    Source: docs/papers.md#fine-tuning.
+    """
+
+    def __init__(self, network: Network, precision: str, labels: int, *, several: bool = False) -> None:
+        super().__init__(network, precision)
+        self.several = several
+        self.head = nn.Sequential(
+            nn.Dropout(DROPOUT),
+            _new(network.dim, network.dim),
+            nn.Tanh(),
+            nn.Dropout(DROPOUT),
+            _new(network.dim, labels),
+        )
+
+    def scores(self, batch: Batch) -> Tensor:
+        """(B, C) logits."""
+        return self.head(self.network.first(batch.ids[0], batch.seconds[0]))
+
+    def compared(self, scores: Tensor, targets: Tensor) -> Tensor:
+        """See `Tuned.compared`."""
+        if self.several:
+            return functional.binary_cross_entropy_with_logits(scores, targets)
+        return functional.cross_entropy(scores, targets)
+
+
+class Chooser(Classifier):
+    """One of n alternatives: `Classifier` with one output on each, and cross-entropy of their softmax."""
+
+    def __init__(self, network: Network, precision: str) -> None:
+        super().__init__(network, precision, labels=1)
+
+    def scores(self, batch: Batch) -> Tensor:
+        """(B, n) logits."""
+        pairs = zip(batch.ids, batch.seconds, strict=True)
+        return torch.cat([self.head(self.network.first(ids, second)) for ids, second in pairs], dim=1)
+
+
+class Similarity(Tuned):
+    """Cosine of two sentence vectors against a gold in [0, 1]: mean squared error.
+
+    Source: docs/papers.md#fine-tuning.
+    """
+
+    def scores(self, batch: Batch) -> Tensor:
+        """(B,) cosines."""
+        u, v = (self.network(ids).float() for ids in batch.ids)
+        return functional.cosine_similarity(u, v)
+
+    def compared(self, scores: Tensor, targets: Tensor) -> Tensor:
+        """See `Tuned.compared`."""
+        return functional.mse_loss(scores, targets)
+
+
+class Inference(Tuned):
+    """A label of two sentence vectors: a linear map of [u, v, |u - v|] to C labels, and cross-entropy.
+
+    Source: docs/papers.md#fine-tuning.
+    """
+
+    def __init__(self, network: Network, precision: str, labels: int) -> None:
+        super().__init__(network, precision)
+        self.head = _new(3 * network.width, labels)
+
+    def scores(self, batch: Batch) -> Tensor:
+        """(B, C) logits."""
+        u, v = (self.network(ids) for ids in batch.ids)
+        return self.head(torch.cat([u, v, (u - v).abs()], dim=1))
+
+    def compared(self, scores: Tensor, targets: Tensor) -> Tensor:
+        """See `Tuned.compared`."""
+        return functional.cross_entropy(scores, targets)
+
+
+class Retrieval(Tuned):
+    """Each question's answer among those of the batch: softmax over cosines, times a trained scale that starts at 100.
+
+    The same answer elsewhere in the batch is no wrong one: it is left out.
+
+    Source: docs/papers.md#fine-tuning.
+    """
+
+    def __init__(self, network: Network, precision: str) -> None:
+        super().__init__(network, precision)
+        self.scale = nn.Parameter(torch.tensor(SCALE))
+
+    def scores(self, batch: Batch) -> Tensor:
+        """(B, B): question i, answer j."""
+        u, v = (functional.normalize(self.network(ids).float(), dim=1) for ids in batch.ids)
+        return self.scale * (u @ v.T)
+
+    def compared(self, scores: Tensor, targets: Tensor) -> Tensor:
+        """Targets (B,) are numbers of the answers; see `Tuned.compared`."""
+        places = torch.arange(len(scores), device=scores.device)
+        again = (targets[:, None] == targets[None, :]) & (places[:, None] != places[None, :])
+        return functional.cross_entropy(scores.masked_fill(again, -torch.inf), places)
+
+
+def _new(inputs: int, outputs: int) -> nn.Linear:
+    layer = nn.Linear(inputs, outputs)
+    nn.init.normal_(layer.weight, std=SPREAD)
+    nn.init.zeros_(layer.bias)
+    return layer

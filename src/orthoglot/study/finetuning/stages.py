@@ -1,0 +1,80 @@
+"""Which trainings a benchmark asks for, and which encoders can be trained; nothing here loads PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from orthoglot.encoders.kinds.pretrained import PretrainedSettings
+from orthoglot.encoders.settings import EncoderEntry
+from orthoglot.errors import ConfigError
+from orthoglot.study.benchmarks.base import Benchmark
+from orthoglot.study.benchmarks.graded import GradedSettings
+from orthoglot.study.benchmarks.kinds.pool import PoolSettings
+from orthoglot.study.benchmarks.labelled_settings import ClassificationSettings
+from orthoglot.study.finetuning.settings import FineTuningSettings, Form, Stage
+
+
+def refusal(settings: EncoderEntry) -> str:
+    """Why an encoder cannot be fine-tuned, "" where nothing speaks against it."""
+    if not settings.has_network:
+        return f"one of kind {settings.kind} cannot be fine-tuned"
+    if isinstance(settings, PretrainedSettings) and settings.package:
+        return f"its weights are rounded to {settings.package.bits} bits, and cannot be fine-tuned"
+    return ""
+
+
+def can_be_taught(settings: Benchmark) -> bool:
+    """Whether a benchmark says what an encoder is fine-tuned on for it."""
+    return bool(settings.taught) or isinstance(settings, ClassificationSettings)
+
+
+def stages(name: str, benchmarks: Mapping[str, Benchmark], settings: FineTuningSettings) -> list[Stage]:
+    """The trainings for one benchmark, one after another.
+
+    Args:
+        name: of the benchmark.
+        benchmarks: all entries.
+        settings: with what they change of the recipes.
+    Raises:
+        ConfigError: the benchmark does not say what is trained on, or names an unsuitable set.
+    """
+    tested = benchmarks[name]
+    if not can_be_taught(tested):
+        raise ConfigError(f"benchmarks.{name}: has no `taught`, so no encoder can be fine-tuned for it")
+    alone = not isinstance(tested, ClassificationSettings)
+    trainings = []
+    for taught in tested.taught:
+        if strange := [other for other in (taught.train, taught.valid) if other and other not in benchmarks]:
+            raise ConfigError(f"benchmarks.{name}.taught: there is no benchmark {strange[0]}")
+        training = benchmarks[taught.train]
+        if taught.valid is None and not isinstance(training, ClassificationSettings):
+            raise ConfigError(
+                f"benchmarks.{name}.taught: {taught.train} has no validation part; name a set as `valid`"
+            )
+        if taught.valid is not None and benchmarks[taught.valid].kind != training.kind:
+            raise ConfigError(f"benchmarks.{name}.taught: {taught.train} and {taught.valid} are of two kinds")
+        form = _form(taught.train, training, alone=alone)
+        trainings.append(_stage(taught.train, taught.valid, form, settings))
+    if not alone:
+        trainings.append(_stage(name, None, _form(name, tested, alone=False), settings))
+    return trainings
+
+
+def _stage(train: str, valid: str | None, form: Form, settings: FineTuningSettings) -> Stage:
+    return Stage(train=train, valid=valid, form=form, recipe=settings.recipe(form, train))
+
+
+def _form(name: str, settings: Benchmark, *, alone: bool) -> Form:
+    """Which head and recipe a set is learnt with; `alone`: the network reads the two texts of a pair one by one."""
+    if isinstance(settings, GradedSettings) and alone:
+        return "similarity"
+    if isinstance(settings, PoolSettings) and alone:
+        return "entities" if settings.form.startswith("mewsli-x") else "answers"
+    if isinstance(settings, ClassificationSettings):
+        pairs = isinstance(settings.text, list)
+        if alone and pairs:
+            return "inference"
+        if not alone:
+            named: dict[str, Form] = {"copa": "choices", "social-iqa": "choices", "eurlex": "documents"}
+            return named.get(settings.form, "pairs" if pairs else "texts")
+    raise ConfigError(f"benchmarks.{name}: of kind {settings.kind}, which cannot be learnt here")

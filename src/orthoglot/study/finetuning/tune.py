@@ -1,0 +1,397 @@
+"""Fine-tune an encoder on one set, or on several one after another, and score it on test sets."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from scipy.stats import pearsonr, spearmanr
+
+from orthoglot.encoders.base import in_length_order, resolve_device
+from orthoglot.encoders.folder import card, identity
+from orthoglot.errors import DataError
+from orthoglot.settings import Count, Name, Settings, Whole
+from orthoglot.statistics.records import write_records
+from orthoglot.statistics.resampling import Scores
+from orthoglot.statistics.settings import ResamplingSettings
+from orthoglot.statistics.summary import Key, Scored, read_scores, summarise, write_scores
+from orthoglot.streams import derive
+from orthoglot.study.benchmarks.collected import read_source
+from orthoglot.study.benchmarks.kinds import pool, qe, sts
+from orthoglot.study.benchmarks.kinds.classification import Item, LabelledSet
+from orthoglot.study.finetuning import data as datasets
+from orthoglot.study.finetuning import heads
+from orthoglot.study.finetuning.data import Data
+from orthoglot.study.finetuning.heads import Tuned
+from orthoglot.study.finetuning.network import Opened, open_network, padded
+from orthoglot.study.finetuning.settings import FINE_TUNED, Stage
+from orthoglot.study.finetuning.train import Judge, Run, predicted, train
+from orthoglot.study.tasks.graded_pairs import Grading
+from orthoglot.study.tasks.registry import measures
+from orthoglot.study.tasks.suite.lareqa import AnswerRetrieval
+from orthoglot.study.tasks.transfer import MEASURED, Learner, Transfer
+from orthoglot.training.progress import History
+
+SCORES, FACTS, MADE, HISTORY = "scores.npz", "facts.json", "made.json", "history.jsonl"
+# Tasks whose measures a fine-tuned encoder is scored by; records have their names, so that both stand side by side.
+CLASSIFICATION, SEVERAL, SIMILARITY, QUALITY, RETRIEVAL = (
+    "classification",
+    "classification-logistic",
+    "sts",
+    "qe",
+    "lareqa",
+)
+# Tokens that are encoded at once, padding included.
+BATCH_TOKENS = 16_384
+LABELLED = ("pairs", "choices", "texts", "documents")
+# Task, measure, subset, scores, and facts for the records.
+Result = tuple[str, str, str, Scores, dict[str, object]]
+logger = logging.getLogger(__name__)
+
+
+class TuningSettings(Settings):
+    """One fine-tuning of one encoder with one seed."""
+
+    encoder: Name
+    """Its name."""
+    seed: Whole
+    """Of new weights, the order of the items, and dropout."""
+    stages: list[Stage]
+    """The trainings, one after another; each goes on with the network that the one before it left."""
+    tests: list[Name]
+    """Benchmarks that the network is tested on at the end; of labelled texts, the one that it was trained on last."""
+    precision: str
+    """As of `FineTuningSettings`."""
+    threads: Count
+    """CPU threads."""
+
+
+class Prepared(NamedTuple):
+    """A stage's data, the model that it trains, and what decides which state is kept."""
+
+    train: Data
+    valid: Data
+    model: Tuned
+    judge: Judge | None
+
+
+def fine_tune(
+    settings: TuningSettings,
+    encoder: Path,
+    benchmarks: Mapping[str, Path],
+    *,
+    device: str,
+    checkpoint: Path,
+    output: Path,
+) -> None:
+    """Train an encoder on every stage, and write what it scores on the tests.
+
+    The same settings and data give the same bytes on a CPU, whether the training was interrupted or not.
+
+    Args:
+        settings: stages, tests, seed.
+        encoder: its folder.
+        benchmarks: collected folders of stages and tests, by name.
+        device: as `resolve_device` reads it.
+        checkpoint: folder for the state from which an interrupted training resumes.
+        output: an existing folder; gets scores.npz (`write_scores`), facts.json, made.json and history.jsonl.
+    Raises:
+        ConfigError: an encoder that cannot be fine-tuned.
+        DataError: too little to learn, or a training that fails.
+    """
+    torch.set_num_threads(settings.threads)
+    target = resolve_device(device)
+    scored: Scored = {}
+    facts: list[tuple[Key, dict[str, object]]] = []
+    rows = []
+    for place, taught in enumerate(_trainings(settings, benchmarks)):
+        opened = open_network(encoder)
+        opened.network.to(target)
+        model, histories = _trained(settings, opened, taught, benchmarks, target, checkpoint / str(place))
+        for number, history in enumerate(histories):
+            rows += [{"training": place, "stage": number, **row} for row in history]
+        model.eval()
+        for key, scores, about in _tested(settings, opened, model, taught, benchmarks, target):
+            scored[key] = scores
+            facts.append((key, about))
+    write_scores(output / SCORES, scored)
+    (output / FACTS).write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    described = card(encoder)
+    made = {"identity": identity(encoder), "architecture": FINE_TUNED, "partners": "none", "terms": ""}
+    if checkpoint_name := Path(described.get("checkpoint", ".")).name:
+        made["checkpoint"] = checkpoint_name
+    (output / MADE).write_text(json.dumps(made, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    lines = [json.dumps(row, sort_keys=True) + "\n" for row in rows]
+    (output / HISTORY).write_text("".join(lines), encoding="utf-8")
+
+
+def gather(
+    folders: Sequence[Path],
+    settings: ResamplingSettings,
+    encoder: str,
+    version: str,
+    output: Path,
+    stands_for: Sequence[str] = (),
+) -> None:
+    """Records of all benchmarks and seeds of one encoder.
+
+    Args:
+        folders: as `fine_tune` wrote them.
+        settings: of the intervals.
+        encoder: name for the records.
+        version: of orthoglot.
+        output: an existing folder; gets records.jsonl and scores.npz, as an evaluation of the method `fine-tuned`.
+        stands_for: as of `orthoglot.study.tasks.evaluate.evaluate`.
+    """
+    scored: Scored = {}
+    facts: dict[Key, dict[str, object]] = {}
+    for folder in folders:
+        scored |= read_scores(folder / SCORES)
+        facts |= {Key(*key): about for key, about in json.loads((folder / FACTS).read_text(encoding="utf-8"))}
+    made = json.loads((folders[0] / MADE).read_text(encoding="utf-8")) | {"orthoglot": version}
+    if stands_for:
+        made["stands_for"] = " ".join(stands_for)
+    measured = measures([CLASSIFICATION, SEVERAL, SIMILARITY, QUALITY, RETRIEVAL])
+    records = summarise(
+        scored, facts, settings, encoder=encoder, method=FINE_TUNED, made=made, measures=measured
+    )
+    write_records(output / "records.jsonl", records)
+    write_scores(output / SCORES, scored)
+    logger.info("%s %s: %d trainings, %d records", encoder, FINE_TUNED, len(folders), len(records))
+
+
+def _trainings(settings: TuningSettings, benchmarks: Mapping[str, Path]) -> list[Sequence[str]]:
+    """The languages of each training of the last stage; of other than labelled sets one training without any."""
+    last = settings.stages[-1]
+    if last.form not in LABELLED:
+        return [()]
+    texts = datasets.labelled_set(benchmarks[last.train])
+    return [list(taught) for taught in dict.fromkeys(tuple(taught) for taught, _ in texts.directions)]
+
+
+def _trained(
+    settings: TuningSettings,
+    opened: Opened,
+    taught: Sequence[str],
+    benchmarks: Mapping[str, Path],
+    device: torch.device,
+    checkpoint: Path,
+) -> tuple[Tuned, list[History]]:
+    histories: list[History] = []
+    before: tuple[Stage, Tuned] | None = None
+    for number, stage in enumerate(settings.stages):
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(derive(settings.seed, "head", number))
+            last = number == len(settings.stages) - 1
+            prepared = _prepared(stage, settings.precision, opened, taught if last else (), benchmarks)
+        label = (
+            f"fine-tune {settings.encoder} on {' '.join([stage.train, *taught[:1]])}, seed {settings.seed}"
+        )
+        sizes = len(prepared.train), len(prepared.valid)
+        logger.info("%s: %d items, %d for validation, on %s", label, *sizes, device)
+        run = Run(settings.seed, device, checkpoint / str(number), label, settings.model_dump_json())
+        model = prepared.model.to(device)
+        if before and before[0].form == stage.form == "choices":
+            # What COPA asks is what Social IQa asks: XTREME goes on with the whole network.
+            model.load_state_dict(before[1].state_dict())
+        histories.append(train(model, stage.recipe, prepared.train, prepared.valid, prepared.judge, run))
+        before = stage, model
+    return model, histories
+
+
+def _prepared(
+    stage: Stage, precision: str, opened: Opened, taught: Sequence[str], benchmarks: Mapping[str, Path]
+) -> Prepared:
+    """Data and model of a stage; new weights are drawn from PyTorch's global generator."""
+    folder, most, network = benchmarks[stage.train], stage.recipe.max_tokens, opened.network
+    folders = folder, benchmarks[stage.valid] if stage.valid else folder
+    if stage.form in (*LABELLED, "inference"):
+        texts = datasets.labelled_set(folder)
+        learnt, held = _parts(stage, opened, texts, taught or texts.directions[0][0])
+        labels = _labels(texts, taught or texts.directions[0][0])
+        judge: Judge = _accuracy
+        if stage.form == "inference":
+            return Prepared(learnt, held, heads.Inference(network, precision, len(labels)), judge)
+        if stage.form == "choices":
+            return Prepared(learnt, held, heads.Chooser(network, precision), judge)
+        several = texts.scoring == "several"
+        if texts.scoring != "label":
+            judge = partial(_measured, texts.scoring, labels)
+        return Prepared(
+            learnt, held, heads.Classifier(network, precision, len(labels), several=several), judge
+        )
+    if stage.form == "similarity":
+        pairs = datasets.graded_sets(folder)
+        span = datasets.span(pairs)
+        learnt, held = (datasets.graded(opened, datasets.graded_sets(place), most, span) for place in folders)
+        correlation = spearmanr if sts.read(folder) else pearsonr
+        return Prepared(learnt, held, heads.Similarity(network, precision), partial(_correlated, correlation))
+    learnt, held = (datasets.answered(opened, pool.read(place), most) for place in folders)
+    return Prepared(learnt, held, heads.Retrieval(network, precision), None)
+
+
+def _parts(stage: Stage, opened: Opened, texts: LabelledSet, taught: Sequence[str]) -> Iterator[Data]:
+    """The training and the validation part of a labelled set."""
+    labels = _labels(texts, taught)
+    for part in ("train", "valid"):
+        parts = []
+        for code in taught:
+            items = texts.items[code, part]
+            targets = _targets(items, labels, several=texts.scoring == "several")
+            if stage.form == "inference":
+                sides = [(code, side) for side in zip(*(item.texts for item in items), strict=True)]
+                parts.append(datasets.both(opened, sides, stage.recipe.max_tokens, targets))
+            else:
+                parts.append(datasets.labelled(opened, items, code, stage.recipe.max_tokens, targets))
+        yield datasets.joined(parts)
+
+
+def _labels(texts: LabelledSet, taught: Sequence[str]) -> list[str]:
+    """The labels of the training, in order; of texts with several labels each of them."""
+    given = (item.label for code in taught for item in texts.items[code, "train"])
+    several = texts.scoring == "several"
+    return sorted({label for text in given for label in (text.split() if several else [text])})
+
+
+def _targets(items: Sequence[Item], labels: Sequence[str], *, several: bool) -> np.ndarray:
+    """(N,) number of each label; (N, C) 1 for the labels of each text. A label that is not taught is -100, or 0."""
+    places = {label: place for place, label in enumerate(labels)}
+    if not several:
+        return np.array([places.get(item.label, -100) for item in items])
+    targets = np.zeros((len(items), len(labels)), dtype=np.float32)
+    for row, item in enumerate(items):
+        targets[row, [places[label] for label in item.label.split() if label in places]] = 1
+    return targets
+
+
+def _accuracy(scores: np.ndarray, targets: np.ndarray) -> float:
+    return float((scores.argmax(1) == targets).mean())
+
+
+def _measured(scoring: str, labels: Sequence[str], scores: np.ndarray, targets: np.ndarray) -> float:
+    """Minus the mean absolute error of numbers; the mean R-precision of several labels."""
+    _, compare = MEASURED[scoring]
+    if scoring == "number":
+        wanted = np.array([labels[number] for number in targets])
+        return -float(compare(_answers(scoring, labels, scores), wanted).mean())
+    known = targets.any(1)
+    wanted = np.array([" ".join(np.array(labels)[row > 0]) for row in targets[known]])
+    return float(compare(_answers(scoring, labels, scores[known]), wanted).mean())
+
+
+def _answers(scoring: str, labels: Sequence[str], scores: np.ndarray) -> np.ndarray:
+    """(1, N) labels, or all labels by rank, as `orthoglot.study.tasks.transfer` compares them."""
+    names = np.array(labels)
+    if scoring == "several":
+        return np.array([[" ".join(names[row]) for row in np.argsort(-scores, axis=1, kind="stable")]])
+    return names[scores.argmax(1)][None]
+
+
+def _correlated(correlation: Any, scores: np.ndarray, targets: np.ndarray) -> float:
+    """The correlation of scores and targets; 0 of a constant."""
+    if np.ptp(scores) == 0 or np.ptp(targets) == 0:
+        return 0.0
+    return float(correlation(scores, targets)[0])
+
+
+def _tested(
+    settings: TuningSettings,
+    opened: Opened,
+    model: Tuned,
+    taught: Sequence[str],
+    benchmarks: Mapping[str, Path],
+    device: torch.device,
+) -> Iterator[tuple[Key, Scores, dict[str, object]]]:
+    """Scores of each subset of each test, with facts for the records."""
+    last = settings.stages[-1]
+    recipe = last.recipe
+    training = {
+        "trained_on": "+".join(stage.train for stage in settings.stages),
+        "training": f"{recipe.epochs} epochs at {recipe.learning_rate:g}",
+        "batch_size": recipe.batch_size,
+        "max_tokens": recipe.max_tokens,
+        "precision": settings.precision,
+    }
+    for name in settings.tests:
+        folder = benchmarks[name]
+        stated = {**training, **({"source": source} if (source := read_source(folder)) else {})}
+        results = (
+            _classified(last, opened, model, datasets.labelled_set(folder), taught, device)
+            if last.form in LABELLED
+            else _compared(folder, opened, recipe.max_tokens, device)
+        )
+        for task, measure, subset, scores, about in results:
+            key = Key(task, name, subset, "sentence", settings.seed, measure)
+            yield key, scores, {**about, **stated}
+
+
+def _classified(
+    stage: Stage,
+    opened: Opened,
+    model: Tuned,
+    texts: LabelledSet,
+    taught: Sequence[str],
+    device: torch.device,
+) -> Iterator[Result]:
+    """What the head says of the test part of each language that this training is tested in."""
+    labels = _labels(texts, taught)
+    learner = Learner(_no_vectors, {"classifier": FINE_TUNED})
+    task = SEVERAL if texts.scoring == "several" else CLASSIFICATION
+    for target in (tested for learnt, tested in texts.directions if list(learnt) == list(taught)):
+        transfer = Transfer(task, texts, taught, target, learner)
+        items = texts.items[target, "test"]
+        targets = _targets(items, labels, several=texts.scoring == "several")
+        data = datasets.labelled(opened, items, target, stage.recipe.max_tokens, targets)
+        _, scores = predicted(model, data, stage.recipe.batch_size, device)
+        measure, compare = MEASURED[texts.scoring]
+        wanted = np.array([item.label for item in items])
+        subset = f"{transfer.source}->{target}"
+        values = compare(_answers(texts.scoring, labels, scores), wanted)[0]
+        yield task, measure, subset, Scores(values, transfer.keys()), transfer.facts(subset)
+
+
+def _no_vectors(*_: object) -> Any:
+    raise DataError("a fine-tuned encoder has no classifier on vectors")
+
+
+def _compared(folder: Path, opened: Opened, max_tokens: int, device: torch.device) -> Iterator[Result]:
+    """Cosines of the sentence vectors, by the tasks on frozen ones."""
+
+    def encoded(sentences: Sequence[str], language: str) -> np.ndarray:
+        tokens = opened.texts(sentences, language, max_tokens)
+
+        def batch(rows: np.ndarray) -> torch.Tensor:
+            return opened.network(padded(tokens, rows, opened.network.pad, device))
+
+        return in_length_order(tokens.lengths, opened.network.width, BATCH_TOKENS, batch)
+
+    tasks: list[Grading | AnswerRetrieval] = [
+        Grading(task, pairs)
+        for task, read in ((SIMILARITY, sts.read), (QUALITY, qe.read))
+        for pairs in read(folder)
+    ]
+    tasks += [
+        AnswerRetrieval(RETRIEVAL, answers, code)
+        for answers in pool.read(folder)
+        for code in answers.questions
+    ]
+    if not tasks:
+        raise DataError(f"{folder} holds no benchmark of kind sts, qe or pool")
+    candidates: dict[str, np.ndarray] = {}
+    for task in tasks:
+        sides = task.sides()
+        if isinstance(task, AnswerRetrieval):
+            # Questions of every language have the same candidates.
+            question = {"question": encoded(*sides.pop("question"))}
+            candidates = candidates or {code: encoded(*side) for code, side in sides.items()}
+            vectors = question | candidates
+        else:
+            vectors = {name: encoded(*side) for name, side in sides.items()}
+        for subset, values in task.score(vectors).scores.items():
+            yield task.name, task.measure, subset, Scores(values, task.keys()), task.facts(subset)

@@ -1,0 +1,45 @@
+"""Train a method's decomposers on stored vectors, one for each seed, or compute its closed form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from orthoglot.embeddings.store import EmbeddingStore
+from orthoglot.encoders.folder import identity
+from orthoglot.study.jobs.job import Job
+from orthoglot.training import decompose as training
+from orthoglot.training.settings import DecompositionSettings, MethodSettings
+
+
+def run(job: Job) -> None:
+    """Do the job."""
+    name = job.settings["name"]
+    method = MethodSettings.model_validate(job.settings["method"])
+    recipe = job.settings["decomposition"]
+    recipe = DecompositionSettings.model_validate(recipe) if recipe else None
+
+    def work(output: Path) -> None:
+        store = EmbeddingStore.open(job.folder("embeddings"), identity(job.folder("encoder")))
+        data = training.collect(store, job.folders("bitext"), job.settings["train_pairs"])
+        endings = []
+        for seed in job.settings["seeds"]:
+            folder = output / f"seed{seed}"
+            folder.mkdir()
+            ending = training.decompose(
+                method,
+                recipe,
+                name,
+                store,
+                data,
+                seed=seed,
+                device=job.device,
+                checkpoint=job.checkpoint / f"seed{seed}",
+                output=folder,
+                code=job.code(),
+            )
+            if ending is not None:
+                endings.append(ending)
+        if recipe is not None and endings:
+            training.log_endings(method, recipe, name, endings)
+
+    job.run(work)

@@ -1,0 +1,382 @@
+"""For each printed number of a paper what a run measured, or why it has nothing."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from orthoglot.statistics.comparisons import ORIGINAL
+from orthoglot.statistics.records import ALL, HEAD, LONG_TAIL, VIEWS
+from orthoglot.statistics.table import Name, Number
+from orthoglot.study.finetuning.settings import FINE_TUNED
+from orthoglot.study.papers.published import (
+    P_AT_1,
+    RETRIEVAL,
+    TIME,
+    Paper,
+    Printed,
+    printed_mean,
+    printed_numbers,
+)
+from orthoglot.study.papers.runs import SENTENCE, Run
+
+# The direction of a mean over a data set of the run as a whole.
+WHOLE = "all"
+# Methods that have one view, the sentence vector or what a head makes of it.
+WHOLE_VECTORS = (ORIGINAL, FINE_TUNED)
+NO_ENCODER = "no encoder"
+NO_VARIANT = "no variant"
+NO_METHOD = "no method"
+NO_TASK = "no task"
+NO_DATA = "no data"
+NO_LANGUAGE = "no language"
+NO_RECORD = "no record"
+NO_RUN = "no run"
+NO_TIME = "no time"
+NO_TUNING = "no fine-tuning"
+REASONS = {
+    NO_ENCODER: "its checkpoint is not in this run",
+    NO_VARIANT: "the settings have no such variant",
+    NO_METHOD: "the method was not run on this encoder",
+    NO_TASK: "the run has no data of this task",
+    NO_DATA: "the data set is not in this run, or held back by its owner",
+    NO_LANGUAGE: "the data set is here, but not this language or track",
+    NO_RECORD: "the run has this data set, but not this view or metric of it",
+    NO_RUN: "no run can have it, as its table says",
+    NO_TIME: "its training was not timed, or its logs were removed",
+    NO_TUNING: "the task fine-tuning is not in this run, or not on this benchmark",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a paper's table with what the run measured; all numbers are in the paper's scale.
+
+    Attributes:
+        printed: the cell; one that the paper does not have has no value.
+        encoder: ours, "" where there is none.
+        method: ours, in one of its readings.
+        reason: why nothing was measured, "" where something was.
+        measured: the number.
+        over: the members that it is the mean of.
+        dataset: ours, several joined by " + ".
+        candidates: pairs (here, in the paper), one for each subset.
+        stand_in: the source of the data set if it is not the paper's.
+        printed_less_base: of a variant, its printed number less the base variant's.
+        less_base: of a variant, its measured number less the base variant's.
+    """
+
+    printed: Printed
+    encoder: str
+    method: str
+    reason: str = ""
+    measured: Number | None = None
+    over: tuple[str, ...] = ()
+    dataset: str = ""
+    candidates: tuple[tuple[int | None, int | None], ...] = ()
+    stand_in: str = ""
+    printed_less_base: float | None = None
+    less_base: Number | None = None
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Members that were not measured."""
+        whole = self.printed.direction == WHOLE
+        return () if whole else tuple(one for one in self.printed.members if one not in self.over)
+
+    @property
+    def why(self) -> str:
+        """The reason in a sentence, "" where something was measured."""
+        return (self.reason == NO_RUN and self.printed.unmeasured) or REASONS.get(self.reason, "")
+
+    @property
+    def like(self) -> float | None:
+        """The printed mean over the measured members alone, where the paper prints each of them."""
+        partial = (
+            self.measured is not None and self.printed.value and set(self.over) < set(self.printed.members)
+        )
+        return printed_mean(self.printed, self.over) if partial else None
+
+    @property
+    def difference(self) -> float | None:
+        """Measured less printed, over the same members where the paper prints them."""
+        against = self.printed.number if self.like is None else self.like
+        return None if self.measured is None or against is None else self.measured.value - against
+
+    @property
+    def same_candidates(self) -> bool:
+        """Whether each query was searched for among as many sentences as in the paper."""
+        return self.printed.metric != P_AT_1 or all(
+            here is not None and here == there for here, there in self.candidates
+        )
+
+    @property
+    def like_for_like(self) -> bool:
+        """Whether `difference` compares the same languages of the same data, searched among as many candidates.
+
+        Times never do: they are of other hardware.
+        """
+        return (
+            self.difference is not None
+            and self.printed.task != TIME
+            and self.same_candidates
+            and not self.stand_in
+            and (not self.missing or self.like is not None)
+        )
+
+    def row(self) -> dict[str, Any]:
+        """As plain values, for a file."""
+        fields = self.printed._asdict() | {"published": self.printed.number}
+        del fields["value"]
+        for name, number in (("measured", self.measured), ("less_base", self.less_base)):
+            fields |= {name: number and number.value, f"{name}_low": number and number.low}
+            seeds = number.by_seed if number else {}
+            fields |= {f"{name}_high": number and number.high, f"{name}_sd": number and number.sd}
+            fields[f"{name}_by_seed"] = [f"{seed}:{round(value, 6)}" for seed, value in seeds.items()]
+        here, there = self._candidates
+        return fields | {
+            "averaged": self.measured is not None and self.measured.averaged,
+            "encoder_here": self.encoder,
+            "method_here": self.method,
+            "dataset_here": self.dataset,
+            "candidates": here,
+            "published_candidates": there,
+            "like": self.like,
+            "difference": self.difference,
+            "like_for_like": self.like_for_like,
+            "published_less_base": self.printed_less_base,
+            "over": self.over,
+            "missing": self.missing,
+            "reason": self.reason,
+        }
+
+    def among(self) -> str:
+        """How many candidates there are, here and in the paper where that differs; "" where none are stated."""
+        here, there = self._candidates
+        if not here or self.printed.number is None or self.same_candidates:
+            return here and f"among {here}"
+        return f"among {here}, paper {there or 'not stated'}"
+
+    @property
+    def _candidates(self) -> tuple[str, str]:
+        here, there = zip(*self.candidates, strict=True) if self.candidates else ((), ())
+        return _range(here), _range(there)
+
+
+def _range(counts: Sequence[int | None]) -> str:
+    stated = [count for count in counts if count is not None]
+    if not stated or len(stated) < len(counts):
+        return ""
+    low, high = min(stated), max(stated)
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+
+
+def cells(run: Run) -> list[Cell]:
+    """Every printed number with each encoder and method of the run that counts as what it is about.
+
+    A method that was run in the printed and in the released reading gives two cells: the published rows of
+    ORACLE most likely come from the released one (docs/papers.md#oracle-inter-class). Of an ablation the grid of
+    variants and columns is filled.
+    """
+    found = []
+    for printed in _grid(run.paper):
+        for encoder in run.encoders_of(printed.encoder) or [""]:
+            methods = run.methods_of(encoder, printed.method).values() if encoder else ()
+            found += [_cell(printed, encoder, method, run) for method in methods or [""]]
+    return found
+
+
+def further_cells(run: Run) -> list[Cell]:
+    """What was measured in the columns of a paper's tables on encoders, methods and variants that it does not have.
+
+    Of a suite also what was not, where any other column of the table was.
+    """
+    found: list[Cell] = []
+    for table in run.paper.tables:
+        rows = [one for one in _grid(run.paper) if one.table == table]
+        own_rows = [] if run.paper.suite else rows
+        known = {(here, one.method) for one in own_rows for here in run.encoders_of(one.encoder)}
+        columns = {one.column: one for one in rows}
+        # An encoder that is called as the paper calls it stands in the paper's row.
+        same = {
+            (one.encoder, one.method, one.column)
+            for one in rows
+            if one.encoder in run.encoders_of(one.encoder)
+        }
+        for encoder, method, view in _rows(run):
+            name = run.method_label(encoder, method)
+            if (encoder, name) not in known:
+                own = {"encoder": run.label(encoder), "method": method, "view": view, "value": "", "note": ""}
+                here = any(one.view == view for one in rows) or view == SENTENCE or run.paper.suite
+                asked = [one for one in columns.values() if here and (encoder, name, one.column) not in same]
+                made = [_cell(one._replace(**own), encoder, method, run) for one in asked]
+                measured = [one for one in made if one.measured is not None]
+                found += made if measured and run.paper.suite else measured
+    return found
+
+
+def whole_cells(run: Run) -> list[Cell]:
+    """Each data set of the run as a whole, whatever its languages; and the long tail and the other languages alone."""
+    every = printed_numbers(run.paper.name)
+    chosen = [one for one in every if one.method != FINE_TUNED or run.paper.suite]
+    scales: dict[tuple[str, str], str] = {}
+    for one in chosen:
+        scales.setdefault((one.task, one.metric), one.scale)
+    if run.paper.variants:
+        scales = dict.fromkeys(((task, P_AT_1) for task in RETRIEVAL), "0..100")
+    found = []
+    for encoder, method, view in _rows(run):
+        for (task, metric), scale in scales.items():
+            for dataset, part in product(run.measured.datasets(task), (ALL, HEAD, LONG_TAIL)):
+                subsets = run.subsets(task, dataset, part)
+                name = Name(encoder, method, view, task, dataset, metric)
+                number = run.level(name, None if part == ALL else subsets) if subsets else None
+                if number is not None:
+                    about = run.paper.name, "", run.label(encoder), method, view, task, dataset, part, WHOLE
+                    counted = tuple((count, None) for count in number.candidates)
+                    printed = Printed(*about, metric, scale, "", "")
+                    number = number.divided(printed.unit)
+                    cell = Cell(printed, encoder, method, "", number, number.subsets, dataset, counted)
+                    found.append(_less_base(cell, run) if run.paper.base else cell)
+    return found
+
+
+def _rows(run: Run) -> Iterator[tuple[str, str, str]]:
+    """Encoder, method and view of all in the run of which the paper prints such a view; of a suite the meaning view."""
+    printed = {one.view for one in printed_numbers(run.paper.name)} - {SENTENCE}
+    views = ["meaning"] if run.paper.suite else [view for view in VIEWS if view in printed]
+    for encoder in run.encoders:
+        for method in run.measured.methods_of(encoder):
+            for view in [SENTENCE] if run.method_label(encoder, method) in WHOLE_VECTORS else views:
+                yield encoder, method, view
+
+
+def _grid(paper: Paper) -> Iterator[Printed]:
+    printed = printed_numbers(paper.name)
+    columns = [one for one in printed if one.encoder == paper.base]
+    by_column = {(one.encoder, one.column): one for one in printed}
+    if not paper.variants:
+        yield from printed
+    for variant, column in product(paper.variants, columns):
+        blank = column._replace(encoder=variant, value="", note="")
+        yield by_column.get((variant, column.column), blank)._replace(table=column.table)
+
+
+def _cell(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
+    # An encoder that no run has may have one in this run that stands for it.
+    reason = NO_RUN if (printed.data.unmeasured if encoder else printed.unmeasured) else ""
+    if not reason and not (encoder and method):
+        without = NO_TUNING if printed.method == FINE_TUNED else NO_METHOD
+        # The variants of an ablation are measured by retrieval alone.
+        absent = NO_ENCODER if not run.paper.variants else without if without == NO_TUNING else NO_VARIANT
+        reason = without if encoder else absent
+    cell = Cell(printed, encoder, method, reason) if reason else find(printed, encoder, method, run)
+    return _less_base(cell, run) if run.paper.base else cell
+
+
+def _less_base(cell: Cell, run: Run) -> Cell:
+    """The cell of a variant with what it and the printed one differ from those of the base variant."""
+    printed, base = cell.printed, run.paper.base
+    levels = [one.number for one in _grid(run.paper) if (one.encoder, one.column) == (base, printed.column)]
+    less = None
+    if levels and levels[0] is not None and printed.number is not None:
+        less = round(printed.number - levels[0], 6)
+    number: Number | None = None
+    for other in run.encoders_of(base)[:1]:
+        if printed.direction == WHOLE:
+            name = Name(other, ORIGINAL, SENTENCE, printed.task, printed.dataset, printed.metric)
+            number = run.level(name, run.subsets(printed.task, printed.dataset, printed.subset))
+        elif cell.measured is not None:
+            number = find(printed, other, ORIGINAL, run).measured
+    return replace(cell, printed_less_base=less, less_base=run.subtract(cell.measured, number))
+
+
+def find(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
+    """What an encoder and method of a run have for a printed number."""
+    cell = Cell(printed, encoder, method)
+    # An encoder is fine-tuned on some benchmarks of a run; frozen vectors are measured on all of them.
+    tuned = run.method_label(encoder, method) == FINE_TUNED
+    about_run = {"encoder": encoder, "method": method} if tuned else {}
+    datasets, parts = _places(printed, run, about_run)
+    if not datasets:
+        absent = NO_TIME if printed.task == TIME else NO_TUNING if tuned else NO_TASK
+        others = run.measured.names("dataset", task=printed.task, **about_run)
+        untrained = tuned and _places(printed, run, {})[0]
+        return replace(cell, reason=NO_DATA if others and not untrained else absent)
+    if not parts:
+        return replace(cell, reason=NO_LANGUAGE)
+    subsets = [(member, *one) for member, some in parts.items() for one in some]
+    about = encoder, method, printed.view, printed.task
+    number = run.over([(Name(*about, dataset, printed.metric), subset) for _, dataset, subset in subsets])
+    cell = replace(cell, dataset=" + ".join(dict.fromkeys(dataset for _, dataset, _ in subsets)))
+    if number is None:
+        return replace(cell, reason=NO_TIME if printed.task == TIME else NO_RECORD)
+    paper = [printed.data.candidates.get(member) for member, _, _ in subsets]
+    source = run.measured.stated("source", task=printed.task, dataset=datasets[0])
+    return replace(
+        cell,
+        measured=number.divided(printed.unit),
+        over=tuple(parts),
+        candidates=tuple(zip(number.candidates, paper, strict=True)),
+        stand_in=source if source == printed.data.stand_in else "",
+    )
+
+
+def _places(
+    printed: Printed, run: Run, about: Mapping[str, str]
+) -> tuple[list[str], dict[str, list[tuple[str, str]]]]:
+    """The data sets of the run that have the printed one, and {member: its (data set, subset)}."""
+    if printed.task == TIME:
+        datasets = _datasets(printed, run, **about)
+        return datasets, {ALL: [(datasets[0], ALL)]} if datasets else {}
+    datasets, parts = [], dict[str, list[tuple[str, str]]]()
+    for name in printed.data.parts or (printed.dataset,):
+        one = printed._replace(dataset=name)
+        here = _datasets(one, run, **about)
+        prefix = f"{name} " if printed.data.parts else ""
+        datasets += here
+        parts |= {prefix + member: some for member, some in _parts(one, here, run, **about).items()}
+    return datasets, parts
+
+
+def _datasets(printed: Printed, run: Run, **about: str) -> list[str]:
+    """Data sets of the run, with records about these, that are the printed one; else those that stand in for it."""
+    here = {
+        name: run.measured.stated("source", task=printed.task, dataset=name)
+        for name in run.measured.names("dataset", task=printed.task, **about)
+    }
+    source, stand_in = printed.data.source, printed.data.stand_in
+    own = [name for name in here if not source or here[name] == source]
+    return own or [name for name in here if stand_in and here[name] == stand_in]
+
+
+def _parts(
+    printed: Printed, datasets: Sequence[str], run: Run, **about: str
+) -> dict[str, list[tuple[str, str]]]:
+    """{member: its (data set, subset)} for what the run has; the data set with most members comes first."""
+    served = []
+    for dataset in datasets:
+        have = {ALL, *run.measured.names("subset", task=printed.task, dataset=dataset, **about)}
+        wanted = {member: list(_subsets(printed, member, have)) for member in printed.members}
+        whole = {member: some for member, some in wanted.items() if have.issuperset(some)}
+        served.append({member: [(dataset, one) for one in some] for member, some in whole.items()})
+    found = ChainMap(*sorted(served, key=len, reverse=True))
+    return {member: found[member] for member in printed.members if found.get(member)}
+
+
+def _subsets(printed: Printed, member: str, have: set[str]) -> Iterator[str]:
+    if "-" not in member:
+        yield printed.direction.replace("xx", member) or member
+        return
+    pivot, foreign = member.split("-")
+    if printed.direction in ("en->xx", "both"):
+        yield f"{pivot}->{foreign}"
+    if printed.direction in ("xx->en", "both"):
+        yield f"{foreign}->{pivot}"
+    if not printed.direction:
+        turned = f"{foreign}-{pivot}"
+        # A translation's quality has a direction; the cosine of two sentences has none, nor has mining.
+        yield turned if printed.task != "qe" and turned in have else member

@@ -1,0 +1,287 @@
+"""What a run has for a paper: which of its encoders, variants and methods count as the paper's, and their numbers.
+
+Nothing is recognised by the name of an entry in a catalogue. An encoder is recognised by its checkpoint, or by what its
+entry says that it stands for, a method by how it was trained, a benchmark by its source, all as the records state them;
+a variant by its settings.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from itertools import chain, product
+from pathlib import Path
+from statistics import fmean
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from safetensors import safe_open
+
+from orthoglot.errors import DataError
+from orthoglot.statistics.comparisons import ORIGINAL
+from orthoglot.statistics.intervals import over_trainings
+from orthoglot.statistics.records import ALL, LONG_TAIL, Record, read_records
+from orthoglot.statistics.table import Measured, Name, Number
+from orthoglot.study.papers.published import (
+    CROSS_LINGUAL,
+    METHODS,
+    P_AT_1,
+    SECONDS,
+    TIME,
+    TRAINING,
+    Claim,
+    Paper,
+)
+from orthoglot.study.tasks.examples import Shown
+from orthoglot.training.speed import Speed, listed
+
+if TYPE_CHECKING:
+    from orthoglot.study.tasks.projections import TextMap
+
+SENTENCE = "sentence"
+
+
+class Sides(NamedTuple):
+    """Two numbers of one claim, subset and metric aside.
+
+    Attributes:
+        encoder: whose vectors they are of.
+        left: name of the left side, its task, data set and metric aside; and of the right.
+        right: see `left`.
+        labels: what the two sides are called here.
+        counts: whether the paper's claim is about them.
+    """
+
+    encoder: str
+    left: tuple[str, str, str]
+    right: tuple[str, str, str]
+    labels: tuple[str, str]
+    counts: bool
+
+
+@dataclass(eq=False)
+class Run:
+    """What the tables and claims of a paper ask of a run.
+
+    Of decomposers the intervals are those of the records, over sentences. Of variants they are Student's over the seeds
+    of the encoder's training: mean(x) ± t(n - 1) sd(x) / sqrt(n) of the n seeds' values x says what other seeds would
+    change, and takes sentences and training text as fixed; differences are taken seed by seed. Source:
+    docs/papers.md#published-claims.
+
+    Attributes:
+        paper: whose numbers are compared.
+        measured: records; of variants by variant, as encoder, and seed of the training.
+        encoder: whose variants these are.
+        variants: what each variant changes, by its name here.
+        long_tail: languages of which the run's preset has little text.
+        confidence: of intervals over seeds, None for intervals over sentences.
+        parameters: numbers of weights, by variant, where they are known.
+        hardware: that the variants were timed on, "" where none was.
+        examples: sentences that the run shows.
+        languages: of its sentence pairs.
+        known: the languages that each encoder states.
+        maps: of each text in many languages, by encoder.
+    """
+
+    paper: Paper
+    measured: Measured
+    encoder: str = ""
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    long_tail: Collection[str] = ()
+    confidence: float | None = None
+    parameters: Mapping[str, int | None] = field(default_factory=dict)
+    hardware: str = ""
+    examples: Sequence[Shown] = ()
+    languages: Sequence[str] = ()
+    known: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    maps: Mapping[str, Mapping[str, TextMap]] = field(default_factory=dict)
+
+    @cached_property
+    def encoders(self) -> list[str]:
+        """Of the run, variants in the order of the paper."""
+        known = [here for name in self.paper.variants for here in self.encoders_of(name)]
+        return list(dict.fromkeys((*known, *self.measured.encoders)))
+
+    @cache  # noqa: B019 - a run lives as long as the program
+    def encoders_of(self, name: str) -> list[str]:
+        """Encoders of the run that count as one of the paper's.
+
+        Variants do by what they change, others by their checkpoint or by what their entry says that they stand for.
+        """
+        if self.paper.variants:
+            variant = self.paper.variants.get(name)
+            changes = variant and variant.changes
+            return [here for here in self.measured.encoders if self.variants.get(here) == changes]
+        same = [self.measured.names("encoder", checkpoint=one) for one in self.paper.encoders[name]]
+        same += [[here] for here in self.measured.encoders if name in self._stands_for(here)]
+        return list(dict.fromkeys(chain.from_iterable(same)))
+
+    def _stands_for(self, encoder: str) -> list[str]:
+        return self.measured.stated("stands_for", encoder=encoder).split()
+
+    @cache  # noqa: B019
+    def methods_of(self, encoder: str, name: str) -> dict[int, str]:
+        """Methods on an encoder of the run that count as one of the papers', by how they were trained.
+
+        The printed reading is 0, that of the authors' code 1.
+        """
+        return {
+            reading: method
+            for reading, definition in enumerate(METHODS.get(name, ()))
+            for method in self.measured.names("method", encoder=encoder, **definition._asdict())
+        }
+
+    def label(self, encoder: str) -> str:
+        """What an encoder of the run is called in a table: a variant as in the paper, where it has it."""
+        return next((name for name in self.paper.variants if encoder in self.encoders_of(name)), encoder)
+
+    def method_label(self, encoder: str, method: str) -> str:
+        """What the papers call a method of the run; its own name where they have none."""
+        return next((name for name in METHODS if method in self.methods_of(encoder, name).values()), method)
+
+    def level(self, name: Name, subsets: Sequence[str] | None) -> Number | None:
+        """Unweighted mean over some subsets of a data set, None for all that it has."""
+        if subsets is None:
+            return self._with_interval(self.measured.mean(name))
+        return self.over([(name, subset) for subset in subsets])
+
+    def over(self, parts: Sequence[tuple[Name, str]]) -> Number | None:
+        """Unweighted mean over some subsets."""
+        return self._with_interval(self.measured.over(parts))
+
+    def difference(self, left: Name, right: Name) -> Number | None:
+        """left - right over all subsets, paired; None where the run has no such number."""
+        if self.confidence is not None:
+            return self.subtract(self.measured.mean(left), self.measured.mean(right))
+        if (found := self.measured.difference(left, right.method)) is not None:
+            return found
+        other = self.measured.difference(right, left.method)
+        return other and other.divided(-1)
+
+    def subtract(self, mine: Number | None, other: Number | None) -> Number | None:
+        """mine - other, seed by seed and rounded like the records; None for intervals over sentences."""
+        if self.confidence is None or mine is None or other is None:
+            return None
+        less = {seed: round(value - other.by_seed[seed], 6) + 0.0 for seed, value in mine.by_seed.items()}
+        return self._with_interval(mine._replace(by_seed=less))
+
+    def pairing(self, difference: Number) -> str:
+        """Where the interval of a difference comes from, in words."""
+        if self.confidence is None:
+            return "paired difference over the same sentences"
+        if len(difference.by_seed) == 1:
+            return "one seed, which has no interval"
+        seeds = len(difference.by_seed)
+        return f"differences by seed, Student's interval over {seeds} seeds ({self.confidence:.0%})"
+
+    def sides(self, claim: Claim) -> Iterator[Sides]:
+        """What is compared for a claim: two methods on an encoder, or two variants."""
+        if self.paper.variants:
+            for pair in claim.pairs:
+                for left, right in product(*map(self.encoders_of, pair)):
+                    own = ORIGINAL, SENTENCE
+                    yield Sides(self.encoder, (left, *own), (right, *own), (left, right), True)
+            return
+        meant = {here for name in claim.encoders for here in self.encoders_of(name)}
+        for encoder in self.encoders:
+            for pair in (*claim.pairs, *claim.further):
+                views = [SENTENCE if name == ORIGINAL else claim.view for name in pair]
+                for methods in self.readings(encoder, *pair):
+                    mine, other = ((encoder, *side) for side in zip(methods, views, strict=True))
+                    counts = pair in claim.pairs and (not claim.encoders or encoder in meant)
+                    yield Sides(encoder, mine, other, methods, counts)
+
+    def subsets(self, task: str, dataset: str, languages: str) -> list[str]:
+        """Of a data set: "all", "cross-lingual", "head" or "long-tail"; none of the last two where all are alike."""
+        every = self.measured.subsets(task, dataset)
+        if languages == ALL:
+            return every
+        if languages == CROSS_LINGUAL:
+            return [subset for subset in every if len(set(subset.split("-"))) > 1]
+        tail = [subset for subset in every if set(subset.split("->")) & set(self.long_tail)]
+        head = [subset for subset in every if subset not in tail]
+        return (tail if languages == LONG_TAIL else head) if tail and head else []
+
+    def readings(self, encoder: str, left: str, right: str) -> Iterator[tuple[str, str]]:
+        """Each reading with the same one of the other side; with each of them where a side has one reading only."""
+        one_reading = 1 in (len(METHODS[left]), len(METHODS[right]))
+        for reading, mine in self.methods_of(encoder, left).items():
+            for another, other in self.methods_of(encoder, right).items():
+                if one_reading or reading == another:
+                    yield mine, other
+
+    def _with_interval(self, number: Number | None) -> Number | None:
+        if number is None or self.confidence is None:
+            return number
+        values = list(number.by_seed.values())
+        mean, low, high = fmean(values), None, None
+        if len(values) > 1:
+            half = over_trainings(values, self.confidence)
+            low, high = mean - half, mean + half
+        return number._replace(value=mean, low=low, high=high, averaged=False)
+
+
+def run_of_variants(
+    paper: Paper,
+    evaluations: Sequence[Path],
+    encoders: Sequence[Path] = (),
+    *,
+    speeds: Mapping[Path, Speed] = MappingProxyType({}),
+    encoder: str,
+    variants: Mapping[str, Mapping[str, Any]],
+    long_tail: Collection[str],
+    confidence: float,
+) -> Run:
+    """The variants of an encoder by P@1, and by the time of their training; `encoder` and the following as in `Run`.
+
+    Args:
+        paper: one of `ENCODER_PAPERS`.
+        evaluations: folders .../<variant>/seed<k>/<anything> with records.jsonl.
+        encoders: such folders with the encoders.
+        speeds: of their trainings, by folder, where they are known.
+    Raises:
+        DataError: a folder that does not say its seed, or holds no P@1; variants of different seeds.
+    """
+    groups: dict[tuple[str, ...], list[Record]] = defaultdict(list)
+    seeds: dict[str, set[int]] = defaultdict(set)
+    for folder in evaluations:
+        variant, number = folder.parents[1].name, folder.parent.name.removeprefix("seed")
+        if not number.isdigit():
+            raise DataError(f"{folder}: lies in no folder seed<k>, which says the seed of its training")
+        seeds[variant].add(int(number))
+        found = [r for r in read_records(folder / "records.jsonl") if (r.metric, r.seed) == (P_AT_1, None)]
+        if not found:
+            raise DataError(f"{folder}: no {P_AT_1}")
+        for r in found:
+            own = replace(r, encoder=variant, seed=int(number), low=None, high=None)
+            groups[variant, r.method, r.view, r.task, r.dataset, r.subset].append(own)
+    if len({tuple(sorted(some)) for some in seeds.values()}) > 1:
+        raise DataError(f"variants were trained with different seeds: {dict(seeds)}")
+    for folder, speed in speeds.items():
+        variant, seed = folder.parents[1].name, int(folder.parent.name.removeprefix("seed"))
+        names = TIME, TRAINING, ALL, SENTENCE, variant, ORIGINAL
+        timed = Record(*names, seed, SECONDS, speed.seconds_per_1000, None, None, speed.steps, {})
+        groups[variant, ORIGINAL, SENTENCE, TIME, TRAINING, ALL].append(timed)
+    means = [
+        replace(some[0], seed=None, value=fmean(record.value for record in some)) for some in groups.values()
+    ]
+    measured = Measured([record for some in groups.values() for record in some] + means)
+    sizes = {folder.parents[1].name: parameters(folder) for folder in encoders}
+    where = listed((folder.parents[1].name, speed) for folder, speed in speeds.items()) if speeds else ""
+    return Run(paper, measured, encoder, variants, long_tail, confidence, sizes, where)
+
+
+def parameters(folder: Path) -> int | None:
+    """How many numbers an encoder's vectors need as weights, None where its folder has no such file."""
+    files = sorted(folder.rglob("*.safetensors"))
+    if not files:
+        return None
+    total = 0
+    for path in files:
+        with safe_open(path, framework="numpy") as weights:
+            names = [name for name in weights.keys() if not name.startswith("lm_head.")]  # noqa: SIM118 - not a dict
+            total += sum(int(np.prod(weights.get_slice(name).get_shape())) for name in names)
+    return total

@@ -1,0 +1,501 @@
+"""A paper's tables with the numbers of a run, and its claims: Markdown, HTML, CSV and JSON."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import pandas as pd
+from markupsafe import Markup
+
+from orthoglot.atomic import replacing
+from orthoglot.drawing.page import render
+from orthoglot.errors import DataError
+from orthoglot.receipts import holds
+from orthoglot.statistics.comparisons import ORIGINAL
+from orthoglot.statistics.records import ALL, Record, read_records
+from orthoglot.statistics.table import Measured, Name, Number
+from orthoglot.study.papers.claims import FAILS, HOLDS, Case, Outcome, evaluate_claims
+from orthoglot.study.papers.gaps import gap_figure, gap_table, gaps
+from orthoglot.study.papers.measured import NO_DATA, REASONS, WHOLE, Cell, cells, further_cells, whole_cells
+from orthoglot.study.papers.published import (
+    DECOMPOSER_PAPERS,
+    P_AT_1,
+    SUITES,
+    TIME,
+    Coverage,
+    Paper,
+    load_paper,
+)
+from orthoglot.study.papers.runs import SENTENCE, Run
+from orthoglot.study.report import tables
+from orthoglot.study.report.corpus_tables import language_table, seen
+from orthoglot.study.report.page import LANGUAGES, TEXT_MAPS_FILE
+from orthoglot.study.report.panels import NOTE, ROWS, panels
+from orthoglot.study.report.queries import GEOMETRY, SHAPES, better
+from orthoglot.study.report.tables import ARROWS, EMPTY, Table, markdown
+from orthoglot.study.tasks import registry
+from orthoglot.study.tasks.examples import EXAMPLES, Shown, read_examples
+from orthoglot.study.tasks.projections import TextMap, read_text_maps
+from orthoglot.study.tasks.registry import NWAY
+
+TEMPLATE = Path(__file__).with_name("table.html.j2")
+Show = Callable[[Cell], tables.Cell]
+NOT_STATED: Mapping[str, Any] = {"languages": [], "known": {}}
+logger = logging.getLogger(__name__)
+
+
+class Section(NamedTuple):
+    """A table, one that is folded away below it, and a figure above it."""
+
+    table: Table
+    more: Table | None = None
+    figure: Markup | None = None
+
+
+def write_paper(run: Run, output: Path) -> None:
+    """Write <paper>-table.md, .html, .csv and .json into a folder.
+
+    The CSV has one row a cell, the JSON the same cells, the paper's claims, the lines of its figure of gaps, and what
+    is known of the encoders' sizes.
+
+    Args:
+        run: what was measured.
+        output: folder; files of these names are replaced, each whole or not at all.
+    """
+    paper = run.paper
+    known, further, whole = cells(run), further_cells(run), whole_cells(run)
+    tested = evaluate_claims(run)
+    sections = [_section(run, table, known, further) for table in paper.tables]
+    sections += [Section(_example_table(run, table, task)) for table, task in paper.examples.items()]
+    if paper.coverage:
+        sections.append(Section(_coverage_table(run, paper.coverage)))
+    changes = gaps(run)
+    if paper.panels:
+        sections.append(Section(gap_table(run, changes), figure=gap_figure(changes)))
+    if paper.maps:
+        sections += [_map_section(run, text, drawn) for text, drawn in run.maps.items()] or [_no_maps(run)]
+    if whole:
+        sections.append(_whole_section(run, whole))
+    rows = [_plain(one.row()) for one in known + further + whole]
+    content = {
+        "cells": rows,
+        "claims": [one.row() for one in tested],
+        "gaps": [one.row() for one in changes],
+        "parameters": run.parameters,
+        "hardware": run.hardware,
+    }
+    stem = f"{paper.name}-table"
+    lead = _lead(known + further if paper.suite else known)
+    _write(output, stem, f"{paper.title}: published and measured", lead, sections, tested, content)
+    flat = [
+        {name: " ".join(value) if isinstance(value, list) else value for name, value in row.items()}
+        for row in rows
+    ]
+    _save(output / f"{stem}.csv", pd.DataFrame(flat).to_csv(index=False, lineterminator="\n"))
+    logger.info("table: %s, %d cells", (output / f"{stem}.html").resolve(), len(rows))
+
+
+def write_results(paper: str, results: Path, output: Path) -> None:
+    """`write_records` of a report's folder or its file of records, with the examples and languages beside them.
+
+    Raises:
+        DataError: a damaged file; also as `write_records`.
+    """
+    folder = results if results.is_dir() else results.parent
+    path = folder / LANGUAGES
+    try:
+        stated = json.loads(path.read_text(encoding="utf-8")) if holds(path) else NOT_STATED
+        about = {name: stated[name] for name in NOT_STATED}
+    except (ValueError, LookupError, TypeError) as error:
+        raise DataError(f"{path}: cannot be read ({error})") from error
+    maps: dict[str, dict[str, TextMap]] = {}
+    for name, drawn in read_text_maps(folder / TEXT_MAPS_FILE).items():
+        text, _, encoder = name.partition("/")
+        maps.setdefault(text, {})[encoder] = drawn
+    found = read_examples(folder / EXAMPLES)
+    write_records(paper, read_records(results), output, examples=found, maps=maps, **about)
+
+
+def write_records(
+    paper: str,
+    records: Sequence[Record],
+    output: Path,
+    *,
+    examples: Sequence[Shown] = (),
+    languages: Sequence[str] = (),
+    known: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    maps: Mapping[str, Mapping[str, TextMap]] = MappingProxyType({}),
+) -> None:
+    """Write the tables of a paper on decomposers or of a suite from the records of one run; the rest as of `Run`.
+
+    Raises:
+        ConfigError: no such paper.
+        DataError: no record, or damaged ones.
+    """
+    about = load_paper(paper, (*DECOMPOSER_PAPERS, *SUITES))
+    run = Run(about, Measured(records), examples=examples, languages=languages, known=known, maps=maps)
+    write_paper(run, output)
+
+
+def write_claims(records: Sequence[Record], output: Path) -> None:
+    """Write claims.md, claims.html and claims.json into a folder: every claim of the papers on decomposers.
+
+    Raises:
+        DataError: no record, or damaged ones.
+    """
+    papers, measured = [load_paper(name) for name in DECOMPOSER_PAPERS], Measured(records)
+    tested = [one for paper in papers for one in evaluate_claims(Run(paper, measured))]
+    title = f"Claims of {' and '.join(paper.title for paper in papers)}"
+    lead = "Directional claims of the papers, tested on the records of one run."
+    _write(output, "claims", title, lead, [], tested, [one.row() for one in tested])
+    logger.info("%s: %d claims", output / "claims.html", len(tested))
+
+
+def _write(
+    output: Path,
+    stem: str,
+    title: str,
+    lead: str,
+    sections: Sequence[Section],
+    tested: Sequence[Outcome],
+    content: object,
+) -> None:
+    """The tables and claims as Markdown and HTML, and `content` as JSON."""
+    claimed = claim_tables(tested)
+    shown = [*(one for section in sections for one in section[:2] if one), *claimed]
+    page = render(TEMPLATE, title=title, lead=lead, sections=sections, claims=claimed)
+    text = json.dumps(_plain(content), indent=1, ensure_ascii=False, allow_nan=False)
+    _save(output / f"{stem}.md", f"# {title}\n\n{lead}\n\n{markdown(shown)}")
+    _save(output / f"{stem}.html", page)
+    _save(output / f"{stem}.json", f"{text}\n")
+
+
+def _plain(value: Any) -> Any:
+    """Numbers rounded for a file; JSON has no infinity, which a ratio to nothing has."""
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return round(value, 6) if math.isfinite(value) else str(value)
+    return value
+
+
+def _save(path: Path, text: str) -> None:
+    with replacing(path) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+def claim_tables(tested: Sequence[Outcome]) -> list[Table]:
+    """A table of all claims, then the cases of each that has any."""
+    rows = []
+    for one in tested:
+        about = [one.claim.text, one.claim.evidence, ", ".join(one.claim.encoders) or "every encoder"]
+        tone = {one.testable: "good", 0: ""}.get(one.counts[HOLDS], "")
+        tone = "bad" if one.testable and one.counts[FAILS] == one.testable else tone
+        rows.append([*map(tables.Cell, about), tables.Cell(one.verdict, "", tone), tables.Cell(one.reason)])
+    note = (
+        "Cases of the encoders and methods that a claim is made about. A case holds if its whole interval (95 % unless "
+        "the case says otherwise) and each seed lie in the claimed region, and does not hold if they lie outside. No "
+        "verdict is drawn from all cases: where the true value lies on the edge of the region, chance alone makes up "
+        "to 2.5 % of the cases hold and 2.5 % not hold (5 % for ratios), whether or not they share sentences: of 24 "
+        "cases 0.6 each."
+    )
+    columns = ["Claim", "Paper's evidence", "Made about", "Here", "Cases"]
+    return [Table("Claims", note, columns, rows), *(_case_table(one) for one in tested if one.cases)]
+
+
+def _case_table(tested: Outcome) -> Table:
+    columns = ["Encoder", "Data", "Quantity", "Value", "By seed", "Verdict", "Decided by"]
+    note = f"{tested.reason[:1].upper()}{tested.reason[1:]}."
+    if not all(case.counts for case in tested.cases):
+        note += " The claim is not made about cases in brackets."
+    return Table(tested.claim.text, note, columns, [_case_row(case) for case in tested.cases])
+
+
+def _case_row(case: Case) -> list[tables.Cell]:
+    value = EMPTY
+    if case.value is not None:
+        ends = "" if case.low is None or case.high is None else f"[{case.low:.2f}, {case.high:.2f}]"
+        value = tables.Cell(f"{case.value:.2f}", ends)
+    seeds = " ".join(f"{seed:.2f}" for seed in case.seeds) or "–"
+    tone = {HOLDS: "good", FAILS: "bad"}.get(case.verdict, "") if case.counts else ""
+    decided = tables.Cell(case.verdict if case.counts else f"({case.verdict})", "", tone)
+    names = map(tables.Cell, (case.encoder, case.data, case.quantity))
+    return [*names, value, tables.Cell(seeds), decided, tables.Cell(case.how)]
+
+
+def _section(run: Run, table: str, known: Sequence[Cell], further: Sequence[Cell]) -> Section:
+    """A table of the paper, with what the run has in addition; of variants what they change as well."""
+    own = [one for one in known if one.printed.table == table]
+    others = [one for one in further if one.printed.table == table]
+    title = f"Table {table}: {run.paper.tables[table]}"
+    kinds: dict[str, Show] = {
+        "published": lambda one: _published(one, one.printed.value),
+        "measured": lambda one: _number(one, one.measured),
+        "difference": _difference,
+    }
+    if run.paper.suite:
+        every = own + others
+        return Section(_grid(run, title, _how(run, every), every, kinds))
+    if not run.paper.base:
+        note = "Encoders and methods of this run in the paper's columns."
+        more = _grid(run, f"Table {table}: what the paper does not have", note, others, kinds)
+        return Section(_grid(run, title, _how(run, own), own, kinds), more)
+    every = own + others
+    return Section(_grid(run, title, _how(run, every), every, kinds), _changes(run, f"Table {table}", every))
+
+
+def _coverage_table(run: Run, printed: Coverage) -> Table:
+    """The paper's encoders and those of the run, by the languages of both."""
+    languages = list(dict.fromkeys((*printed.languages, *run.languages)))
+    known = {
+        f"{name}, published": {code: code not in unseen for code in printed.languages}
+        for name, unseen in printed.unseen.items()
+    }
+    known |= {name: seen(languages, run.known.get(name, ())) for name in run.encoders}
+    found = language_table(languages, known)
+    return found._replace(title=f"Table {printed.table}: {found.title}")
+
+
+def _example_table(run: Run, table: str, task: str) -> Table:
+    """Sentences of this run for a paper's table of sentences; grey where there are none."""
+    shown = [one for one in run.examples if one.task == task]
+    found = tables.examples_table(task, shown)
+    if not shown:
+        grey = tables.Cell(EMPTY.text, NO_DATA, "absent", REASONS[NO_DATA])
+        found = found._replace(columns=["Examples"], rows=[[grey]])
+    return found._replace(title=f"Table {table}: {found.title}", note=f"Of this run. {found.note}")
+
+
+def _map_section(run: Run, text: str, drawn: Mapping[str, TextMap]) -> Section:
+    """The paper's figure of maps for one text of the run, above the numbers of the same vectors."""
+    rows = []
+    for encoder in drawn:
+        names = (Name(encoder, ORIGINAL, SENTENCE, GEOMETRY, text, metric) for metric in SHAPES)
+        numbers = [run.over([(name, ALL)]) for name in names]
+        shown = [EMPTY if one is None else tables.Cell(f"{one.value:.3g}") for one in numbers]
+        rows.append([tables.Cell(encoder), *shown])
+    columns = ["Encoder", *(f"{row}, {name}" for row, name in zip(ROWS, SHAPES.values(), strict=True))]
+    title = f"Figure {run.paper.maps}: {text} by encoder"
+    note = f"{NOTE} Numbers: of all sentences and languages."
+    return Section(Table(title, note, columns, rows), figure=panels(drawn))
+
+
+def _no_maps(run: Run) -> Section:
+    """What stands for the figure in a run without the task."""
+    grey = tables.Cell(EMPTY.text, NO_DATA, "absent", REASONS[NO_DATA])
+    title = f"Figure {run.paper.maps}: a text in many languages by encoder"
+    return Section(Table(title, "The task `geometry` draws it.", ["Maps"], [[grey]]))
+
+
+def _whole_section(run: Run, whole: Sequence[Cell]) -> Section:
+    title, tail = "Whole data sets of this run", ", ".join(run.long_tail)
+    note = f"Long tail: directions from or to {tail}; head: the others. " if tail else ""
+    kinds: dict[str, Show] = {"measured": lambda one: _number(one, one.measured)}
+    levels = _grid(run, title, f"{note}Intervals and marks as above.", whole, kinds)
+    if run.parameters:
+        sizes = {_row_heading(run, one)[0].text: run.parameters.get(one.encoder) for one in whole}
+        rows = []
+        for row in levels.rows:
+            size = sizes[row[0].text]
+            rows.append([*row, EMPTY if size is None else tables.Cell(f"{size:,}")])
+        levels = levels._replace(columns=[*levels.columns, "Parameters at use"], rows=rows)
+    return Section(levels, _changes(run, title, whole) if run.paper.base else None)
+
+
+def _changes(run: Run, title: str, shown: Sequence[Cell]) -> Table:
+    """What each variant changes."""
+    less = f"less {run.paper.variants[run.paper.base].label}"
+    note = (
+        f"Published number {less}'s; measured number {less}'s of the same seed. Intervals and marks as above."
+    )
+    rivals = [one for one in shown if one.printed.encoder != run.paper.base]
+    kinds: dict[str, Show] = {
+        "published": lambda one: _published(
+            one, "" if one.printed_less_base is None else _text(one, one.printed_less_base, "+")
+        ),
+        "measured": _less_base,
+    }
+    return _grid(run, f"{title}: {less}", note, rivals, kinds)
+
+
+def _how(run: Run, own: Sequence[Cell]) -> str:
+    """How the numbers were made, and what the small print means."""
+    if run.confidence is None:
+        how = "Measured: mean over seeds [95 % interval over sentences] ± standard deviation over seeds"
+    else:
+        seeds = next((list(one.measured.by_seed) for one in own if one.measured), [])
+        interval = f"[Student's {run.confidence:.0%} interval over them]" if len(seeds) > 1 else "no interval"
+        how = f"Measured: mean over {len(seeds)} seeds ({', '.join(map(str, seeds))}), {interval}; sentences and "
+        how += "training text are taken as fixed. Colour: interval and all seeds on one side of 0"
+    return (
+        f"{how}; in the paper's scale, {P_AT_1} in percent. Difference: measured minus published. A mean over part of "
+        "the languages is compared with the paper's mean over the same ones where it prints each of them (small). "
+        "≠: not like for like, since the languages, the number of candidates or the hardware differ. Grey: not "
+        "measured here."
+    )
+
+
+def _grid(run: Run, title: str, note: str, shown: Sequence[Cell], kinds: Mapping[str, Show]) -> Table:
+    """Rows by encoder, method and view, a line for each kind of number; columns as in the paper."""
+    columns = list(dict.fromkeys(one.printed.column for one in shown))
+    variants = bool(run.paper.variants)
+    groups: dict[tuple[str, ...], dict[tuple[str, str], list[Cell]]] = {}
+    for one in shown:
+        names: tuple[str, ...] = (one.printed.encoder, one.printed.method, one.printed.view)
+        # Of an ablation, what the paper fine-tunes stands in the row of what it does not.
+        group = groups.setdefault(names[:1] if variants else names, {})
+        group.setdefault((one.encoder, "" if variants else one.method), []).append(one)
+    rows = []
+    for row, group in groups.items():
+        first, *_ = group.values()
+        for (encoder, method), own in group.items():
+            reading = "" if variants or (encoder, method) == row[:2] or not method else f"{encoder}, {method}"
+            there = {
+                "published": own is first and any(one.printed.value or one.printed.note for one in own),
+                "measured": bool(encoder),
+                "difference": any(one.difference is not None for one in own),
+            }
+            for kind, show in kinds.items():
+                if there[kind]:
+                    by_column = {one.printed.column: show(one) for one in own}
+                    line = [by_column.get(column, EMPTY) for column in columns]
+                    name = tables.Cell(kind, "" if kind == "published" else reading)
+                    rows.append([*_row_heading(run, first[0]), name, *line])
+    lead = ["Variant"] if variants else ["Encoder", "Method", "View"]
+    headings = [*lead, "", *(heading(run.paper, column) for column in columns)]
+    return Table(title, " ".join([note, *_legend(run, shown)]), headings, rows)
+
+
+def _row_heading(run: Run, cell: Cell) -> list[tables.Cell]:
+    printed = cell.printed
+    if run.paper.variants:
+        variant = run.paper.variants.get(printed.encoder)
+        return [tables.Cell(variant.label if variant else printed.encoder)]
+    # Of the geometry each metric has its own arrow.
+    plain = printed.view == SENTENCE or not registry.load(printed.task).BETTER
+    view = printed.view if plain else f"{printed.view} {ARROWS[better(printed.task, printed.view)]}"
+    return [tables.Cell(printed.encoder), tables.Cell(printed.method), tables.Cell(view)]
+
+
+def heading(paper: Paper, column: tuple[str, ...]) -> str:
+    """Of a column (see `Printed.column`)."""
+    _, dataset, subset, direction, metric, _ = column
+    measure = "" if metric == P_AT_1 else f", {metric}"
+    if direction == WHOLE:
+        return f"{subset} of {dataset} here{measure}"
+    if named := paper.headings.get(f"{dataset} {metric}"):
+        return f"{subset}: {named}"
+    if subset == ALL:
+        own = paper.headings.get(f"{dataset} {direction}".strip())
+        way = {"": "", "both": ", both ways"}.get(direction, f", {direction.replace('->', '→')}")
+        return own or f"mean of {dataset}{way}{measure}"
+    pivot, _, foreign = subset.partition("-")
+    ways = {"en->xx": f"{pivot}→{foreign}", "xx->en": f"{foreign}→{pivot}"} if foreign else {}
+    return f"{paper.headings.get(f'{dataset} xx', '')} {ways.get(direction, subset)}".strip()
+
+
+def _text(cell: Cell, value: float, sign: str = "") -> str:
+    digits = {"-1..1": 3, "0..1": 4, "nats": 4, "seconds": 0}.get(cell.printed.scale, 2)
+    return f"{round(value, digits) + 0.0:{sign}.{digits}f}"
+
+
+def _published(cell: Cell, text: str) -> tables.Cell:
+    shown = tables.Cell(text) if text else EMPTY
+    return shown if cell.encoder else _absent(cell, shown)
+
+
+def _absent(cell: Cell, shown: tables.Cell = EMPTY) -> tables.Cell:
+    """What stands for a number that was not measured: grey, with the reason."""
+    return shown._replace(small=cell.reason, tone="absent", hint=cell.why)
+
+
+def _number(cell: Cell, number: Number | None, sign: str = "", sd: bool = True) -> tables.Cell:
+    """A number with its interval, its standard deviation, how much of the paper's data it is of, and the candidates."""
+    if number is None:
+        return _absent(cell)
+    small = []
+    if number.ends:
+        low, high = (_text(cell, end, sign) for end in number.ends)
+        small.append(f"[{low}, {high}]")
+    if sd and number.sd is not None:
+        small.append(f"± {_text(cell, number.sd)}")
+    if cell.missing:
+        # A pair of languages is two of the paper's directions.
+        unit = " pairs" if cell.printed.task == NWAY else ""
+        small.append(f"{len(cell.over)} of {len(cell.over) + len(cell.missing)}{unit}")
+    among = [cell.among(), cell.stand_in and f"on {cell.stand_in}"]
+    return tables.Cell(_text(cell, number.value, sign), " ".join([*small, *filter(None, among)]))
+
+
+def _difference(cell: Cell) -> tables.Cell:
+    if cell.difference is None:
+        return EMPTY
+    against = [] if cell.like is None else [f"to {_text(cell, cell.like)}"]
+    mark = [] if cell.like_for_like else ["≠"]
+    return tables.Cell(_text(cell, cell.difference, "+"), " ".join(against + mark))
+
+
+def _less_base(cell: Cell) -> tables.Cell:
+    found = _number(cell, cell.less_base, "+", sd=False)
+    if cell.less_base is None or cell.less_base.ends is None:
+        return found
+    every = (*cell.less_base.ends, *cell.less_base.by_seed.values())
+    more, less = ("bad", "good") if cell.printed.task == TIME else ("good", "bad")
+    tone = more if min(every) > 0 else less if max(every) < 0 else ""
+    return found._replace(tone=tone)
+
+
+def _legend(run: Run, shown: Sequence[Cell]) -> list[str]:
+    """Which reasons, languages and doubts the cells name."""
+    reasons = dict.fromkeys((one.reason, one.why) for one in shown if one.reason)
+    legend = [f"{reason.capitalize()}: {why}." for reason, why in reasons]
+    partial: dict[str, None] = {}
+    for one in shown:
+        if one.over and one.missing:
+            have, lack = (" ".join(_short(member) for member in some) for some in (one.over, one.missing))
+            partial[f"{one.printed.dataset} was measured on {have}; not on {lack}."] = None
+    legend += partial
+    if any(one.measured is not None and one.printed.task == TIME for one in shown):
+        theirs = f"; the paper's are of {run.paper.hardware}" if run.paper.hardware else ""
+        legend.append(f"Seconds: all steps, without validation and saving, on {run.hardware}{theirs}.")
+    if any(one.measured is not None and one.measured.averaged for one in shown):
+        legend.append("The interval of a mean over part of a data set is at least as wide as it should be.")
+    doubts: dict[str, list[Cell]] = {}
+    for one in shown:
+        if one.printed.note:
+            doubts.setdefault(one.printed.note, []).append(one)
+    return legend + [f"{_doubted(run, some)}: {note}." for note, some in doubts.items()]
+
+
+def _doubted(run: Run, some: Sequence[Cell]) -> str:
+    """Which cells a note is about: one by name, several by their columns."""
+    one = some[0].printed
+    if len(some) == 1 and not run.paper.variants:
+        return f"{one.encoder} {one.method} {one.view}, {heading(run.paper, one.column)}"
+    return " and ".join(dict.fromkeys(heading(run.paper, cell.printed.column) for cell in some))
+
+
+def _short(member: str) -> str:
+    """A pair with English by its other language: "en-de" is "de"; "en-en" stays."""
+    return member if member == "en-en" else member.removeprefix("en-")
+
+
+def _lead(known: Sequence[Cell]) -> str:
+    here = [one for one in known if one.measured is not None]
+    like = sum(one.like_for_like for one in here)
+    missing = Counter(one.reason for one in known if one.reason)
+    lead = [
+        f"{len(here)} cells of the paper's tables were measured here, {like} of them over the same languages and among "
+        "as many candidates."
+    ]
+    lead += [f"{count} could not: {reason} ({REASONS[reason]})." for reason, count in missing.most_common()]
+    return " ".join(lead)

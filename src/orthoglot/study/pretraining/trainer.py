@@ -1,0 +1,264 @@
+"""What every pretraining shares: the start and the end, a number of steps under a schedule, training on pairs."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR
+
+from orthoglot.encoders.base import resolve_device
+from orthoglot.encoders.memory import within_memory
+from orthoglot.encoders.training_settings import PretrainingSettings, ScratchNetwork, TrainingSettings
+from orthoglot.streams import derive
+from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.model import PretrainingModel
+from orthoglot.study.pretraining.networks import TrainableEncoder, trainable_encoder
+from orthoglot.study.pretraining.sampling import RowSampler
+from orthoglot.study.pretraining.tokenised import SPLITS, Corpus, languages_of, read_bitext
+from orthoglot.study.pretraining.validation import validate
+from orthoglot.text.prepared import describe_bitext, describe_text
+from orthoglot.text.splitting import Split
+from orthoglot.training.curves import Curves
+from orthoglot.training.distributed import joined, processes, rank, shared
+from orthoglot.training.loop import Keep, fit
+from orthoglot.training.progress import History, write_history
+from orthoglot.training.step import Update
+
+if TYPE_CHECKING:
+    from orthoglot.encoders.kinds.emma_x import Phase
+    from orthoglot.encoders.kinds.mlm import MlmSettings
+
+Shape = Literal["constant", "linear", "cosine", "slow_cosine"]
+# (split, rows of it, number of the step) -> what the model takes
+MakeBatch = Callable[[Split, np.ndarray, int], Any]
+# L2 penalty that is added to the gradient (EMS; docs/papers.md#ems-recipe).
+WEIGHT_DECAY = 1e-5
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Training:
+    """A training that has been prepared by `prepared`.
+
+    Attributes:
+        settings: network and recipe.
+        name: of the encoder.
+        inputs: the folders that are read.
+        run: where it runs.
+        encoder: what is trained.
+        corpus: tokenised pairs of every split.
+        device: of this process.
+    """
+
+    settings: TrainingSettings
+    name: str
+    inputs: Inputs
+    run: RunOptions
+    encoder: TrainableEncoder
+    corpus: Corpus
+    device: torch.device
+
+    def save(self, history: History, output: Path) -> None:
+        """Write the encoder folder with history.jsonl, in the first of several processes."""
+        if rank():
+            return
+        settings, network, inputs = self.settings, self.settings.network, self.inputs
+        # What a model card says of the training.
+        facts: dict[str, Any] = {
+            "text": {
+                **{folder.name: describe_bitext(folder) for folder in inputs.bitext},
+                **{folder.name: describe_text(folder) for folder in inputs.corpora},
+            },
+            "objective": settings.objective,
+            "work": settings.work,
+            **settings.model_dump(include={"kind", "seed"}),
+            **settings.origins,
+        }
+        if isinstance(network, ScratchNetwork):
+            sizes = {"layers": network.layers, "width": network.width}
+            facts["network"] = {**sizes, "vocabulary": network.tokenizer.vocabulary}
+        seen = {*languages_of(inputs.bitext), *(folder.name for folder in inputs.corpora)}
+        languages = sorted(seen | set(settings.withheld))
+        self.encoder.save(self.name, languages, output, facts)
+        write_history(history, output)
+
+
+@contextmanager
+def prepared(settings: TrainingSettings, name: str, inputs: Inputs, run: RunOptions) -> Iterator[Training]:
+    """Join the processes of a training, make its encoder and open its tokenised pairs.
+
+    The same settings and text give the same bytes on a CPU.
+
+    Args:
+        settings: network and recipe.
+        name: of the encoder, kept in encoder.json.
+        inputs: what `tokenise` wrote for `settings.tokens`, and the folders that it read.
+        run: device, checkpoint, curves.
+    """
+    assert inputs.tokens is not None, f"encoder {name}: no tokenised text"
+    torch.set_num_threads(settings.threads)
+    with joined(settings.processes, resolve_device(run.device)) as device:
+        encoder = trainable_encoder(
+            settings.network,
+            inputs.encoders.get("start"),
+            inputs.tokens,
+            derive(settings.seed, "weights"),
+            predicts=settings.predicts_tokens,
+        )
+        corpus = {split: read_bitext(inputs.bitext, split, inputs.tokens) for split in SPLITS}
+        logger.info(
+            "%s: %d pairs, %d for validation, %d languages, %d subwords, on %s, seed %d",
+            *(name, len(corpus["train"]), len(corpus["valid"]), len(languages_of(inputs.bitext))),
+            *(encoder.vocabulary, device, settings.seed),
+        )
+        yield Training(settings, name, inputs, run, encoder, corpus, device)
+
+
+def train_on_pairs(
+    training: Training, settings: PretrainingSettings, model: PretrainingModel, make_batch: MakeBatch
+) -> History:
+    """Train a model on randomly drawn pairs, each process on its share; the model is left in its best epoch's state.
+
+    Adam with coupled weight decay, linear warm-up (docs/papers.md#ems-recipe).
+
+    Args:
+        training: what rows are drawn from, and where it runs.
+        settings: its recipe.
+        model: turns a batch into terms.
+        make_batch: makes a batch of rows.
+    Raises:
+        DataError: a step does not fit into the device's memory.
+    """
+    corpus = training.corpus
+    sampler = RowSampler(
+        sizes=corpus["train"].sizes,
+        batch_size=settings.batch_size * processes(),
+        steps=settings.steps,
+        steps_per_epoch=settings.validate_every,
+        temperature=settings.sampling_temperature,
+        seed=settings.seed,
+    )
+    optimizer = torch.optim.Adam(
+        model.parameters(),
+        lr=settings.learning_rate,
+        weight_decay=WEIGHT_DECAY,
+        amsgrad=settings.amsgrad,
+        fused=True,
+    )
+    # The rows of every validation batch, the same each time.
+    rows = np.random.default_rng(derive(settings.seed, "validation")).permutation(len(corpus["valid"]))
+    held_out = list(enumerate(np.array_split(rows, -(-len(rows) // settings.compared))))
+
+    def batches(epoch: int, first: int) -> Iterator[Any]:
+        for number, rows in sampler.numbered(epoch, first):
+            size = len(rows) // processes()
+            yield make_batch("train", rows[rank() * size : (rank() + 1) * size], number)
+
+    def validated() -> dict[str, float]:
+        made = ((rows, make_batch("valid", rows, number)) for number, rows in held_out)
+        return validate(model, made, corpus["valid"].sizes, dropout=settings.validation_dropout)
+
+    def attempt(size: int) -> None:
+        """A step of fewer pairs, after which this training does not go on."""
+        optimizer.zero_grad(set_to_none=True)
+        model.train()
+        model(make_batch("train", np.arange(len(corpus["train"]))[:size], 0))["total"].backward()
+        optimizer.step()
+
+    train = partial(
+        train_steps,
+        settings,
+        settings,
+        training.run,
+        training.name,
+        model,
+        optimizer,
+        schedule=settings.schedule,
+        loss=shared(model),
+        batches=batches,
+        validate=validated,
+    )
+    return within_memory(
+        train,
+        where=training.name,
+        setting="batch_size",
+        size=settings.batch_size,
+        # Processes that train together wait for each other.
+        attempt=attempt if processes() == 1 else None,
+    )
+
+
+def train_steps(
+    settings: TrainingSettings | MlmSettings,
+    recipe: PretrainingSettings | Phase | MlmSettings,
+    run: RunOptions,
+    label: str,
+    model: nn.Module,
+    optimizer: Optimizer,
+    *,
+    schedule: Shape,
+    loss: Callable[[Any], dict[str, Tensor]],
+    batches: Callable[[int, int], Iterable[Any]],
+    validate: Callable[[], dict[str, float]],
+    keep: Keep = "best",
+    watch: Callable[[History], None] | None = None,
+) -> History:
+    """Train for the steps of a recipe, which is all of the settings or a part; other arguments and value as `fit`."""
+    rates = scheduler(optimizer, warmup=recipe.warmup_steps, steps=recipe.steps, shape=schedule)
+    return fit(
+        model=model,
+        updates=[Update("training", loss, optimizer, scheduler=rates)],
+        batches=batches,
+        validate=validate,
+        max_epochs=-(-recipe.steps // recipe.validate_every),
+        patience=None,
+        seed=settings.seed,
+        label=label,
+        checkpoint=run.checkpoint,
+        batches_per_epoch=recipe.validate_every,
+        settings=settings.model_dump_json(),
+        curves=Curves(run.curves, run.tools) if run.curves and run.tools and rank() == 0 else None,
+        keep=keep,
+        watch=watch,
+        speed=run.speed,
+    )
+
+
+def share_of_peak(step: int, *, warmup: int, steps: int, shape: Shape) -> float:
+    """Learning rate at a step, as a share of its peak.
+
+    min(1, (step + 1) / warmup) * f,  s = step / steps,
+    f = 1 | 1 - s | (1 + cos(pi s)) / 2 | (1 + cos(pi s / 5)) / 2
+
+    Args:
+        step: from 0.
+        warmup: steps of linear rise; 0 starts at the peak.
+        steps: length of the whole training.
+        shape: constant, linear, cosine or slow_cosine. The last is the schedule of EMS's code: a cosine over 15
+            epochs of which 3 are run (docs/papers.md#ems-schedule).
+    Returns:
+        Within [0, 1].
+    """
+    rise = min(1.0, (step + 1) / warmup) if warmup else 1.0
+    done = min(1.0, step / max(1, steps))
+    if shape == "constant":
+        return rise
+    if shape == "linear":
+        return rise * (1 - done)
+    return rise * (1 + math.cos(math.pi * (done / 5 if shape == "slow_cosine" else done))) / 2
+
+
+def scheduler(optimizer: Optimizer, *, warmup: int, steps: int, shape: Shape) -> LambdaLR:
+    """`share_of_peak` applied to every parameter group, one call of `step()` per step."""
+    return LambdaLR(optimizer, lambda step: share_of_peak(step, warmup=warmup, steps=steps, shape=shape))

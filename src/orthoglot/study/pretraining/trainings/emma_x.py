@@ -1,0 +1,184 @@
+"""Train Emma-X: translations first, then text without them that encoder and classifier label for each other."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+from orthoglot.encoders.kinds.emma_x import EmmaXSettings, TextPhase
+from orthoglot.encoders.memory import within_memory
+from orthoglot.errors import ConfigError
+from orthoglot.streams import derive
+from orthoglot.study.pretraining.emma_x_collate import EmmaXCollator
+from orthoglot.study.pretraining.emma_x_diagnostics import alarming
+from orthoglot.study.pretraining.emma_x_phases import (
+    EmmaXBatch,
+    EmmaXModel,
+    EmmaXState,
+    ParallelModel,
+    TextModel,
+)
+from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.tokenised import read_text
+from orthoglot.study.pretraining.trainer import Training, prepared, train_steps
+from orthoglot.study.pretraining.validation import validate
+from orthoglot.training.distributed import processes, shared
+from orthoglot.training.progress import History
+
+# What learns in each training of Phase 1.
+TURNS: Mapping[str, list[tuple[str, ...]]] = {
+    "together": [("encoder", "classifier")],
+    "apart": [("encoder",), ("classifier",)],
+    "classifier": [("classifier",)],
+}
+
+
+class MakeBatches(Protocol):
+    """(phase, epoch, number of the first step) -> the epoch's batches from that one on."""
+
+    def __call__(self, phase: Any, *, epoch: int, first: int) -> Iterator[EmmaXBatch]:  # noqa: D102
+        ...
+
+
+logger = logging.getLogger(__name__)
+
+
+def pretrain_emma_x(
+    settings: EmmaXSettings, name: str, inputs: Inputs, run: RunOptions, output: Path
+) -> None:
+    """Train an Emma-X encoder and write its folder; arguments as `make_encoder`.
+
+    Phase 1 leaves the epoch with the lowest validation loss, of the encoder if it learns. Phase 2 leaves its last one:
+    losses under changing labels cannot be compared. Adam with a rate for the encoder and one for the classifier.
+    `valid.retrieval_of_few` in the history is retrieval between the languages whose training pairs are limited; it
+    chooses nothing.
+
+    Raises:
+        ConfigError: `parallel.pairs` names a language pair that is not there.
+        DataError: a step does not fit into the device's memory.
+    """
+    names = [folder.name for folder in inputs.bitext]
+    if unknown := sorted(set(settings.parallel.pairs) - set(names)):
+        raise ConfigError(
+            f"encoder {name}: parallel.pairs names {', '.join(unknown)}; there are {', '.join(names)}"
+        )
+    inputs = inputs if settings.tokens.text == "corpora" else replace(inputs, corpora=())
+    with prepared(settings, name, inputs, run) as training:
+        encoder, device = training.encoder, training.device
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(derive(settings.seed, "weights", "classifier"))
+            state = EmmaXState(settings, encoder.network, encoder.dim).to(device)
+        collator = EmmaXCollator(settings, inputs.bitext, encoder, training.corpus, device)
+        assert inputs.tokens is not None
+        text = read_text(inputs.tokens) if settings.tokens.text != "none" else None
+        if text:
+            logger.info("%s: %d sentences without known translations", name, sum(text.sizes))
+
+        first = settings.parallel
+        # By label: the terms and the batches of a training of some parts.
+        stages: dict[str, tuple[EmmaXModel, MakeBatches]] = {
+            "-".join(["parallel", *learns]): (
+                ParallelModel(state, settings, frozenset(learns)),
+                partial(collator.pairs, hide="encoder" in learns),
+            )
+            for learns in TURNS[first.order]
+        }
+        stages["text"] = TextModel(state, settings), partial(collator.text, text=text)
+        history: History = []
+        for label, (model, batches) in stages.items():
+            if model.phase.steps:
+                history = _train(training, settings, label, model.to(device), batches, collator, history)
+        training.save(history, output)
+
+
+def _train(
+    training: Training,
+    settings: EmmaXSettings,
+    label: str,
+    model: EmmaXModel,
+    batches: MakeBatches,
+    collator: EmmaXCollator,
+    before: History,
+) -> History:
+    """Train one stage; the history of the stages before with its epochs, each with the number of its phase."""
+    phase, state, run, name = model.phase, model.state, training.run, f"{training.name}, {label}"
+    last = isinstance(phase, TextPhase)
+    state.requires_grad_(False)
+    rates = [
+        (state.encoder, "encoder", phase.learning_rate),
+        (state.classifier, "classifier", phase.classifier_rate),
+    ]
+    optimizer = torch.optim.Adam(
+        [
+            {"params": list(part.requires_grad_(True).parameters()), "lr": rate}
+            for part, role, rate in rates
+            if role in model.learns
+        ],
+        fused=True,
+    )
+
+    def validated() -> dict[str, float]:
+        found = validate(model, collator.held_out, collator.held_out.sizes)
+        # In Phase 1 the classifier's loss is by far the greater, and the encoder is what is kept.
+        found["total"] = found.get("contrastive", found["total"])
+        if len(collator.held_back.rows) > 1:
+            of_few = validate(model, collator.held_back, collator.held_back.sizes)
+            found["retrieval_of_few"] = of_few["retrieval"]
+        return found
+
+    def whole(rows: History) -> History:
+        own = {"phase": 2.0 if last else 1.0}
+        return [*before, *({**row, **own, "epoch": row["epoch"] + len(before)} for row in rows)]
+
+    def watch(rows: History) -> None:
+        for alarm in alarming(whole(rows)):
+            logger.warning("%s: %s", name, alarm)
+
+    size = "known_pairs" if last and not phase.batch_size else "batch_size"
+
+    def attempt(few: int) -> None:
+        """A step of fewer sentences, after which this training does not go on."""
+        optimizer.zero_grad(set_to_none=True)
+        model.train()
+        some = batches(phase.model_copy(update={size: few}), epoch=0, first=0)
+        model(next(some))["total"].backward()
+        optimizer.step()
+
+    train = partial(
+        train_steps,
+        settings,
+        phase,
+        replace(
+            run,
+            checkpoint=run.checkpoint / label,
+            curves=run.curves and run.curves / label,
+            speed=run.speed and run.speed / label,
+        ),
+        name,
+        model,
+        optimizer,
+        schedule=phase.schedule,
+        loss=shared(model),
+        batches=lambda epoch, first: batches(phase, epoch=epoch, first=first),
+        validate=validated,
+        keep="last" if last else "best",
+        watch=watch,
+    )
+    history = within_memory(
+        train,
+        where=name,
+        setting=f"{'text' if last else 'parallel'}.{size}",
+        size=getattr(phase, size),
+        attempt=attempt if processes() == 1 else None,
+        least=4,
+    )
+    return whole(history)
+
+
+TRAIN = pretrain_emma_x

@@ -1,0 +1,242 @@
+"""The few numbers that answer what a run asks: retrieval by each view, and what dividing the vector changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import pandas as pd
+
+from orthoglot.statistics.comparisons import ORIGINAL
+from orthoglot.statistics.records import P_AT_1
+from orthoglot.statistics.table import comparisons, rows, where
+from orthoglot.study.report.queries import PROBE, overall, significance, undivided
+from orthoglot.study.tasks.registry import NWAY
+
+Role = Literal["undivided", "ours", "published", "best"]
+# The first of these that an encoder was scored on answers for it.
+ANSWERS = ("tatoeba", "heldout", NWAY, "code-switched")
+MOST = 12
+UNDIVIDED, OURS, CLOSED_FORM = "undivided vector", "ours", "closed form"
+OUR_ARCHITECTURES = frozenset({"plda"})
+# By module, how papers write their names; a module of the user's own is written as it is named.
+PAPERS = {name: name.upper() for name in ("dream", "meat", "oracle", "seed", "lancer")} | {
+    "langsae": "LangSAE"
+}
+# What is added to the terms of a paper's method.
+ADDED = frozenset({"oracle", "orthogonality", "lancer"})
+
+
+class Score(NamedTuple):
+    """A number with the ends of its interval; percent, or a difference of percents."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Row(NamedTuple):
+    """One method on one encoder.
+
+    Attributes:
+        encoder: name.
+        method: name.
+        family: `UNDIVIDED`, `OURS`, `CLOSED_FORM`, or the papers or modules whose terms are trained, e.g. "MEAT".
+        role: "undivided", "ours", "published" of the method that a paper describes, "best" of another that is the best
+            of its family.
+        task: the retrieval that was scored.
+        dataset: of the task.
+        meaning: P@1 of the meaning view; of the undivided vector, its own.
+        language: P@1 of the language view, better the nearer to 0; None of the undivided vector.
+        change: `meaning` less that of the undivided vector, paired by sentence; None of the undivided vector, and in a
+            run without it.
+        tone: of the change: "good" or "bad" where p < 0.05 and all seeds agree in the sign, else "".
+        probe: percent of sentences whose language a linear classifier reads from the meaning view, of the undivided
+            vector from itself; better the nearer to chance. None without the task `language-probe`.
+        training: epochs at most and learning rate of a trained method, with its authors' rate if that is another.
+    """
+
+    encoder: str
+    method: str
+    family: str
+    role: Role
+    task: str
+    dataset: str
+    meaning: Score
+    language: Score | None
+    change: Score | None
+    tone: str
+    probe: Score | None = None
+    training: str = ""
+
+
+def headline(
+    records: pd.DataFrame, most: int = MOST, authors: Mapping[frozenset[str], str] | None = None
+) -> list[Row]:
+    """Retrieval by the undivided vector, by ours, and by the published and the best method of each family.
+
+    Every encoder has the same methods, in the same order. Best is the highest P@1 by meaning, rounded to 0.1, then the
+    lowest by language, both on average over the encoders: a choice made on the scores that are shown.
+
+    Args:
+        records: as `orthoglot.statistics.table.frame` makes them.
+        most: methods. Of more, the first of these are kept: undivided, ours, the best of each family by rank, the
+            other published ones by rank.
+        authors: learning rate of a method's authors by its terms, "NAME=WEIGHT".
+    Returns:
+        Rows by encoder, then method; none if no encoder was scored by retrieval.
+    """
+    scores = answers(records)
+    if scores.empty:
+        return []
+    facts = {
+        row.method: {"architecture": row.architecture, "terms": row.terms}
+        for row in rows(scores.drop_duplicates("method"))
+    }
+    families = {method: family(stated) for method, stated in facts.items()}
+    trainings = {row.method: _training(row, authors or {}) for row in rows(scores.drop_duplicates("method"))}
+    roles = _roles(scores, facts, families)
+    kept = {method: role for method, role in roles.items() if method in list(roles)[:most]}
+    order = list(dict.fromkeys([UNDIVIDED, OURS, *families.values()]))
+    methods = sorted(kept, key=lambda name: (order.index(families[name]), list(families).index(name)))
+    changes = where(comparisons(records), baseline=ORIGINAL, compared=P_AT_1, view="meaning")
+    changed = {(row.encoder, row.method, row.task, row.dataset): row for row in rows(changes)}
+    scored = {(row.encoder, row.method, row.view): row for row in rows(scores)}
+    probes = {(row.encoder, row.method): _score(row) for row in rows(_meaning(records, PROBE))}
+    found = []
+    for encoder in scores["encoder"].unique():
+        for method in methods:
+            meaning, language = (scored.get((encoder, method, view)) for view in ("meaning", "language"))
+            if meaning is not None:
+                change = changed.get((encoder, method, meaning.task, meaning.dataset))
+                found.append(
+                    Row(
+                        *(encoder, method, families[method], kept[method], meaning.task, meaning.dataset),
+                        meaning=_score(meaning),
+                        language=None if language is None else _score(language),
+                        change=None if change is None else _score(change),
+                        tone="" if change is None else significance(change),
+                        probe=probes.get((encoder, method)),
+                        training=trainings[method],
+                    )
+                )
+    return found
+
+
+def best_first(divided: Sequence[Row]) -> list[Row]:
+    """The rows of one encoder's methods, those that are shown to gain first, then by P@1 of the meaning."""
+    return sorted(divided, key=lambda row: (row.tone != "good", -row.meaning.value))
+
+
+def sentences(found: Sequence[Row]) -> list[tuple[str, str]]:
+    """What to remember of each encoder, as (encoder, the rest of the sentence)."""
+    lines = []
+    for encoder in dict.fromkeys(row.encoder for row in found):
+        own = [row for row in found if row.encoder == encoder]
+        whole = next((row for row in own if row.role == "undivided"), None)
+        divided = [row for row in own if row.role != "undivided"]
+        if not divided:
+            continue
+        best = best_first(divided)[0]
+        by_language = "" if best.language is None else f", and {best.language.value:.1f} % by language"
+        if whole is None or best.change is None:
+            line = f"finds most with {best.method}: {best.meaning.value:.1f} % of translations by meaning{by_language}."
+        elif best.tone == "good":
+            line = (
+                f"finds {best.meaning.value:.1f} % of translations by the meaning of {best.method}, "
+                f"{whole.meaning.value:.1f} % by the undivided vector "
+                f"({best.change.value:+.1f} [{best.change.low:+.1f}, {best.change.high:+.1f}]){by_language}."
+            )
+            if best.probe is not None and whole.probe is not None:
+                line += (
+                    f" From that meaning a linear classifier reads the language of {best.probe.value:.1f} % of "
+                    f"sentences, from the undivided vector of {whole.probe.value:.1f} %."
+                )
+        else:
+            line = (
+                f"finds {whole.meaning.value:.1f} % of translations by the undivided vector; "
+                "none of these methods is shown to find more."
+            )
+        lines.append((encoder, line))
+    return lines
+
+
+def answers(records: pd.DataFrame) -> pd.DataFrame:
+    """P@1 over all subsets by encoder, method and view, of the retrieval that answers for the encoder.
+
+    The undivided vector is its own meaning view; other methods' sentence view is left out.
+    """
+    values = where(overall(records), metric=P_AT_1)
+    whole = values["method"].isin(undivided(records))
+    values = values.assign(view=values["view"].mask(whole, "meaning"))
+    values = values[(values["view"] != "sentence") & values["task"].isin(ANSWERS)]
+    chosen = []
+    for _, own in values.groupby("encoder", sort=False):
+        task = next(name for name in ANSWERS if (own["task"] == name).any())
+        own = where(own, task=task)
+        chosen.append(where(own, dataset=own["dataset"].iloc[0]))
+    return pd.concat(chosen) if chosen else values
+
+
+def _meaning(records: pd.DataFrame, task: str) -> pd.DataFrame:
+    """Overall scores of the meaning view, and of undivided vectors."""
+    values = where(overall(records), task=task)
+    whole = values["method"].isin(undivided(records)) & (values["view"] == "sentence")
+    return values[(values["view"] == "meaning") | whole]
+
+
+def family(facts: Mapping[str, str]) -> str:
+    """The family of a method, from the facts that its records state."""
+    architecture, terms = facts["architecture"], facts["terms"]
+    papers = sorted({term.split(".")[0] for term in terms.split(",") if term})
+    if architecture == ORIGINAL:
+        return UNDIVIDED
+    if architecture in OUR_ARCHITECTURES:
+        return OURS
+    hosts = [paper for paper in papers if paper not in ADDED]
+    return " + ".join(PAPERS.get(paper, paper) for paper in hosts or papers) or CLOSED_FORM
+
+
+def _training(row: Any, authors: Mapping[frozenset[str], str]) -> str:
+    """As of `Row.training`."""
+    training = getattr(row, "training", None)
+    if not isinstance(training, str):  # a closed form, or records of an earlier version
+        return ""
+    rate = authors.get(frozenset(row.terms.split(",")))
+    return (
+        training if rate is None or training.endswith(f" at {rate}") else f"{training} (its authors: {rate})"
+    )
+
+
+def _roles(
+    scores: pd.DataFrame, facts: Mapping[str, Mapping[str, str]], families: Mapping[str, str]
+) -> dict[str, Role]:
+    """By method, of those to show; those to keep where there are too many come first."""
+    means = scores.groupby(["method", "view"])["value"].mean()
+
+    def rank(method: str) -> tuple[float, float]:
+        return -round(means[method, "meaning"], 1), means.get((method, "language"), 0.0)
+
+    trained = [
+        name for name in dict.fromkeys(families.values()) if name not in (UNDIVIDED, OURS, CLOSED_FORM)
+    ]
+    members = {name: [one for one in families if families[one] == name] for name in [CLOSED_FORM, *trained]}
+    published = {one for name in trained for one in [m for m in members[name] if _is_published(facts[m])][:1]}
+    best = {min(own, key=rank) for own in members.values() if own}
+    groups: list[tuple[Role, list[str]]] = [
+        ("undivided", [one for one in families if families[one] == UNDIVIDED]),
+        ("ours", sorted((one for one in families if families[one] == OURS), key=rank)),
+        ("best", sorted(best, key=rank)),
+        ("published", sorted(published - best, key=rank)),
+    ]
+    return {one: "published" if one in published else role for role, methods in groups for one in methods}
+
+
+def _is_published(facts: Mapping[str, str]) -> bool:
+    """Whether a method has the terms of one paper alone, on vectors that are not centred."""
+    papers = {term.split(".")[0] for term in facts["terms"].split(",")}
+    return len(papers) == 1 and " " not in facts["architecture"]
+
+
+def _score(row: Any) -> Score:
+    return Score(row.value, row.low, row.high)

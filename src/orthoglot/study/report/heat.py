@@ -1,0 +1,164 @@
+"""Heat maps: of languages by methods, and of families of languages by families, from one to another."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from orthoglot.statistics.records import ALL, PROPORTIONS
+from orthoglot.statistics.table import rows, where
+from orthoglot.study.language_families import family
+from orthoglot.study.report.queries import undivided
+
+# The deepest colour stands for the change that this share of a method's scores does not exceed, and this share of the
+# methods in turn, so that one far from all others does not bleach them; and for at least so many points.
+SHARE, OF_METHODS, LEAST_SCALE = 0.9, 0.75, 1.0
+LEAST_FAMILIES = 3
+
+
+class Square(NamedTuple):
+    """A score, its change, and how deep the colour is, from -1 (worst) to 1 (best); empty where there is no score."""
+
+    text: str = "–"
+    change: str = ""
+    shade: float = 0.0
+
+
+class HeatMap(NamedTuple):
+    """Scores of one encoder by one view; `scale` is the least change in points that has the deepest colour.
+
+    `against` is what the change is from.
+    """
+
+    heading: str
+    columns: list[str]
+    rows: list[tuple[str, list[Square]]]
+    scale: float
+    corner: str = "Language"
+    against: str = "the undivided vector"
+
+
+def heat_maps(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Iterator[HeatMap]:
+    """The meaning view of each encoder, mean over seeds and over the directions from and to a language.
+
+    An encoder without scores of several languages has none.
+    """
+    values, whole = _values(records, task, dataset, metric)
+    for encoder in values["encoder"].unique():
+        own = where(values, encoder=encoder)
+        by_language = _by_language(own[own["subset"] != ALL], pairs=metric not in PROPORTIONS)
+        if by_language["language"].nunique() > 1:
+            mean = own[own["subset"] == ALL].assign(language="mean")
+            yield _heat_map(str(encoder), pd.concat([mean, by_language]), whole[own.index], own)
+
+
+def family_maps(
+    records: pd.DataFrame, task: str, dataset: str, metric: str, methods: Collection[str]
+) -> Iterator[HeatMap]:
+    """Mean over the directions from a language of one family to a language of another, of the meaning view.
+
+    The undivided vector has a map, coloured by the difference from its mean, and so has each of `methods`, coloured by
+    the change against the undivided vector. There is none where all directions share a language, or with fewer than
+    three families.
+    """
+    values, whole = _values(records, task, dataset, metric)
+    values = values[values["subset"].str.contains("->", regex=False)]
+    sides = [subset.split("->") for subset in values["subset"]]
+    if not sides or set.intersection(*map(set, sides)):
+        return
+    values = values.assign(start=[family(start) for start, _ in sides], end=[family(end) for _, end in sides])
+    for encoder in values["encoder"].unique():
+        own = where(values, encoder=encoder)
+        by_method = {str(name): _by_family(one) for name, one in own.groupby("method", sort=False)}
+        reference = next(iter(own.loc[whole[own.index], "method"].unique()), None)
+        if reference is None or len(by_method[reference]) < LEAST_FAMILIES:
+            continue
+        base = by_method[reference]
+        mean = where(own, method=reference)["value"].mean()
+        yield _family_map(f"{encoder}, {reference}", base, base - mean, f"its mean of {mean:.1f}")
+        for method in (one for one in by_method if one in methods and one != reference):
+            grid = by_method[method]
+            yield _family_map(f"{encoder}, {method}", grid, grid - base, HeatMap._field_defaults["against"])
+
+
+def _by_family(values: pd.DataFrame) -> pd.DataFrame:
+    """Means from the family of a row to that of a column, the families with most directions first."""
+    grid = values.groupby(["start", "end"])["value"].mean().unstack()
+    order = pd.concat([values["start"], values["end"]]).value_counts().index
+    return grid.reindex(index=order, columns=order)
+
+
+def _family_map(heading: str, grid: pd.DataFrame, change: pd.DataFrame, against: str) -> HeatMap:
+    scale = max(LEAST_SCALE, float(np.nanquantile(change.abs(), SHARE)))
+    found = [
+        (
+            str(name),
+            [_square(grid.loc[name, other], change.loc[name, other], scale) for other in grid.columns],
+        )
+        for name in grid.index
+    ]
+    return HeatMap(heading, [str(name) for name in grid.columns], found, scale, "From \\ to", against)
+
+
+def _square(value: float, change: float, scale: float) -> Square:
+    if np.isnan(value):
+        return Square()
+    return Square(f"{value:.1f}", f"{change:+.1f}", round(min(max(change / scale, -1.0), 1.0), 2))
+
+
+def _values(records: pd.DataFrame, task: str, dataset: str, metric: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Means over seeds of the meaning view and of the undivided vector, and which of them are the latter's."""
+    values = where(records[records["seed"].isna()], task=task, dataset=dataset, metric=metric)
+    whole = values["method"].isin(undivided(records))
+    kept = (values["view"] == "meaning") | (whole & (values["view"] == "sentence"))
+    return values[kept], whole[kept]
+
+
+def _heat_map(encoder: str, table: pd.DataFrame, whole: pd.Series, own: pd.DataFrame) -> HeatMap:
+    methods = list(own["method"].unique())
+    means = table.groupby(["language", "method"], sort=False)["value"].mean().reset_index()
+    grid = {(row.language, row.method): row.value for row in rows(means)}
+    reference = next(iter(own.loc[whole, "method"].unique()), None)
+    changes = {
+        (language, method): value - grid[language, reference]
+        for (language, method), value in grid.items()
+        if reference is not None and (language, reference) in grid
+    }
+    sizes: dict[str, list[float]] = {}
+    for (_, method), change in changes.items():
+        if method != reference:
+            sizes.setdefault(method, []).append(abs(change))
+    by_method = [np.quantile(own, SHARE) for own in sizes.values()]
+    scale = (
+        max(LEAST_SCALE, float(np.quantile(by_method, OF_METHODS, method="lower"))) if sizes else LEAST_SCALE
+    )
+    found = []
+    for language in table["language"].unique():
+        squares = []
+        for method in methods:
+            if (language, method) not in grid:
+                squares.append(Square())
+                continue
+            change = changes.get((language, method), 0.0)
+            shown = "" if method == reference or reference is None else f"{change:+.1f}"
+            squares.append(_square(grid[language, method], change, scale)._replace(change=shown))
+        found.append((str(language), squares))
+    return HeatMap(encoder, methods, found, scale)
+
+
+def _by_language(values: pd.DataFrame, *, pairs: bool) -> pd.DataFrame:
+    """A row per score and language that it is of: the other language of pairs that all share one, else both.
+
+    Args:
+        values: with subsets "a->b" or "a-b".
+        pairs: name the pair where the subsets share no language, as graded pairs are not directions.
+    """
+    sides = values["subset"].str.split("->|-(?!>)", regex=True)
+    shared = set.intersection(*map(set, sides)) if len(sides) else set()
+    if not shared and pairs:
+        return values.assign(language=values["subset"])
+    languages = [[one for one in found if one not in shared] or ["-".join(sorted(found))] for found in sides]
+    return values.assign(language=pd.Series(languages, index=values.index)).explode("language")

@@ -1,0 +1,89 @@
+"""Maps of vectors as small SVGs: all points of a language are one path, so thousands of points take little room."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from orthoglot.statistics.records import ALL
+from orthoglot.statistics.table import where
+from orthoglot.study.report.plots import COLOURS
+from orthoglot.study.report.queries import GEOMETRY, SHAPES, undivided
+from orthoglot.study.tasks.projections import Map, TextMap
+
+MAP_POINTS, TEXT_MAP_POINTS = 300, 200
+SIZE = 160
+
+
+class Panel(NamedTuple):
+    """A map, its heading in lines, and its languages with their colours."""
+
+    lines: list[str]
+    svg: Markup
+    colours: dict[str, str]
+
+
+def maps(drawn: Mapping[tuple[str, str], Map]) -> list[Panel]:
+    """A panel per encoder and method: dots are the meaning or the undivided vector, squares the language view."""
+    panels = []
+    for (encoder, method), one in drawn.items():
+        kept = _sampled(MAP_POINTS, len(one.points))
+        colours = colours_of(one.languages)
+        about = f"{'-'.join(colours)}, {len(one.points):,} points"
+        if len(one.explained):
+            about = f"{one.explained.sum():.0%} of the variance"
+        svg = _svg(one.points[kept], one.languages[kept], one.parts[kept] == "language", colours)
+        panels.append(Panel([encoder, method, about], svg, colours))
+    return panels
+
+
+def text_maps(records: pd.DataFrame, dataset: str, drawn: Mapping[tuple[str, str], TextMap]) -> list[Panel]:
+    """Two panels per encoder and method, t-SNE and principal components, with the numbers of the first seed."""
+    whole = undivided(records)
+    records = where(records[records["seed"].notna()], task=GEOMETRY, dataset=dataset, subset=ALL)
+    panels = []
+    for (encoder, method), one in drawn.items():
+        view = "sentence" if method in whole else "meaning"
+        own = where(records, encoder=encoder, method=method, view=view)
+        numbers = own.groupby("metric", sort=False)["value"].first()
+        known = {name.split()[0]: numbers[metric] for metric, name in SHAPES.items() if metric in numbers}
+        about = ", ".join(f"{name} {value:.3g}" for name, value in known.items())
+        kept = _sampled(TEXT_MAP_POINTS, len(one.languages))
+        colours = colours_of(one.languages)
+        for points, kind in ((one.tsne, "t-SNE"), (one.pca, "PCA")):
+            squares = np.zeros(len(kept), dtype=bool)
+            svg = _svg(points[kept], one.languages[kept], squares, colours)
+            panels.append(Panel([encoder, f"{method}, {kind}", about], svg, colours))
+    return panels
+
+
+def colours_of(languages: Sequence[str] | np.ndarray) -> dict[str, str]:
+    """Colour by language, in order of the alphabet; of more than 16 languages two have the same."""
+    return {str(code): COLOURS[n % len(COLOURS)] for n, code in enumerate(np.unique(languages))}
+
+
+def _sampled(most: int, n: int) -> np.ndarray:
+    """At most this many of n places, shuffled."""
+    return np.random.default_rng(0).permutation(n)[:most]
+
+
+def _svg(
+    points: np.ndarray, languages: np.ndarray, squares: np.ndarray, colours: Mapping[str, str]
+) -> Markup:
+    """Points (n, 2) in a square: a path per language and form, a subpath of no length per point."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    places = np.round(6 + (SIZE - 12) * (points - low) / np.where(high > low, high - low, 1)).astype(int)
+    places[:, 1] = SIZE - places[:, 1]
+    paths = []
+    for square, form in ((False, "round"), (True, "square")):
+        for code, colour in colours.items():
+            chosen = places[(languages == code) & (squares == square)]
+            if len(chosen):
+                data = "".join(f"M{x} {y}h0" for x, y in chosen)
+                paths.append(f'<path d="{data}" stroke="{colour}" stroke-linecap="{form}"/>')
+    # `paths` holds numbers and colours alone.
+    return Markup(f'<svg viewBox="0 0 {SIZE} {SIZE}" class="map">{"".join(paths)}</svg>')

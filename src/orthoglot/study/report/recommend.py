@@ -1,0 +1,191 @@
+"""Which method is best for which use, over all encoders, data sets and seeds of a run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from orthoglot.errors import ConfigError
+from orthoglot.statistics.comparisons import ORIGINAL
+from orthoglot.statistics.records import P_AT_1, Record
+from orthoglot.statistics.table import Measured, Name, Number, apart
+from orthoglot.study.report.tables import EMPTY, Cell, Table
+
+# Use: (task, metric) of the meaning view; the metric of a correlation is that of the paper which scores it.
+USES: dict[str, tuple[tuple[str, str], ...]] = {
+    "retrieval": (("heldout", P_AT_1), ("tatoeba", P_AT_1)),
+    "scoring": (("sts", "spearman"), ("qe", "pearson")),
+    "search": (("code-switched", P_AT_1), ("tatoeba", P_AT_1)),
+}
+WORSE, TIED, BETTER = "yes", "not shown", "no, more points"
+NOTE = (
+    "Rank: mean over cells (encoder and data set) and seeds, 1 is best. Points: mean score times 100 (P@1 in "
+    "percent). The interval of a difference in points resamples sentences and takes models, encoders and data sets "
+    "as fixed; it is at least 95 % wide. A difference is shown if its interval does not contain 0 and all seeds "
+    "agree in its sign."
+)
+NONE = Number(0.0, 0.0, 0.0, False, {}, (), None)
+
+
+class Standing(NamedTuple):
+    """How one method compares with the first.
+
+    Attributes:
+        method: its name.
+        rank: mean rank, 1 is best; equal values share the mean of their ranks.
+        points: mean score times 100 over the same cells.
+        difference: its points minus those of the first.
+        low: lower end of the interval of `difference`, None where a record lacks its own.
+        high: upper end.
+        worse: than the first: "yes", "not shown", or "no, more points" where rank and points disagree.
+    """
+
+    method: str
+    rank: float
+    points: float
+    difference: float
+    low: float | None
+    high: float | None
+    worse: str
+
+
+class Advice(NamedTuple):
+    """The methods of one use, best first.
+
+    Attributes:
+        use: one of `USES`.
+        standings: by mean rank, then by points.
+        cells: "encoder: task data set" in which the methods are ranked.
+        left_out: methods that some cell lacks.
+        lacking: tasks of the use that the run does not have.
+    """
+
+    use: str
+    standings: list[Standing]
+    cells: list[str]
+    left_out: list[str]
+    lacking: list[str]
+
+
+class Score(NamedTuple):
+    """A method's number in one cell, and its paired difference to the original vector where there is one."""
+
+    level: Number
+    gain: Number | None
+
+
+def recommend(records: Sequence[Record], use: str) -> Advice:
+    """Rank the methods in every cell (encoder, data set) and seed; the best mean rank comes first.
+
+    The original vector takes part. A method with one seed has the same value in every seed.
+
+    Args:
+        records: of one run.
+        use: a key of `USES`.
+    Raises:
+        ConfigError: no such use.
+        DataError: no record, or damaged ones.
+    """
+    if use not in USES:
+        raise ConfigError(f"no use called {use}; there are {', '.join(USES)}")
+    measured = Measured(records)
+    cells = _cells(measured, use)
+    lacking = [task for task, _ in USES[use] if not any(f": {task} " in name for name in cells)]
+    methods = [name for name in measured.methods if cells and all(name in found for found in cells.values())]
+    left_out = [name for name in measured.methods if name not in methods]
+    standings = _standings([[found[name] for name in methods] for found in cells.values()], methods)
+    return Advice(use, standings, list(cells), left_out, lacking)
+
+
+def table(advice: Advice) -> Table:
+    """The advice as a table, best method first."""
+    rows = []
+    for rank, one in enumerate(advice.standings):
+        interval = "" if one.low is None else f"[{one.low:+.2f}, {one.high:+.2f}]"
+        compared = [Cell(f"{one.difference:+.2f}", interval), Cell(one.worse)] if rank else [EMPTY] * 2
+        name = Cell(one.method, "", "" if rank else "best")
+        rows.append([name, Cell(f"{one.rank:.2f}"), Cell(f"{one.points:.2f}"), *compared])
+    notes = [verdict(advice)]
+    notes += [f"Cells: {'; '.join(advice.cells)}."] * bool(advice.cells)
+    notes += [f"Not in this run: {', '.join(advice.lacking)}."] * bool(advice.lacking)
+    notes += [f"Left out, as some cell lacks them: {', '.join(advice.left_out)}."] * bool(advice.left_out)
+    columns = ["Method", "Mean rank", "Points", "Points − the first's", "Worse than the first"]
+    return Table(f"Best method for {advice.use}", " ".join([*notes, NOTE]), columns, rows)
+
+
+def verdict(advice: Advice) -> str:
+    """The advice in one sentence."""
+    if not advice.standings:
+        return f"No advice for {advice.use}: the run has no data set for it, or no method in all of them."
+    first, *others = advice.standings
+    if rivals := [one.method for one in others if one.worse != WORSE]:
+        return (
+            f"For {advice.use} {first.method} has the best mean rank, but was not shown to be better than "
+            f"{', '.join(rivals)}."
+        )
+    if not others:
+        return f"For {advice.use} {first.method} is the only method of this run."
+    return f"For {advice.use} {first.method} is best; each of the other {len(others)} is worse."
+
+
+def _cells(measured: Measured, use: str) -> dict[str, dict[str, Score]]:
+    cells: dict[str, dict[str, Score]] = defaultdict(dict)
+    for task, metric in USES[use]:
+        for dataset, encoder in product(measured.datasets(task), measured.encoders):
+            for method in measured.methods_of(encoder):
+                view = "sentence" if method == ORIGINAL else "meaning"
+                name = Name(encoder, method, view, task, dataset, metric)
+                level = measured.mean(name)
+                if level is not None and level.by_seed:
+                    gain = NONE if method == ORIGINAL else measured.difference(name, ORIGINAL)
+                    cells[f"{encoder}: {task} {dataset}"][method] = Score(level, gain)
+    return cells
+
+
+def _standings(cells: Sequence[Sequence[Score]], methods: Sequence[str]) -> list[Standing]:
+    """The methods by rank; `cells` holds the scores of each."""
+    if not methods:
+        return []
+    several = [set(one.level.by_seed) for found in cells for one in found if len(one.level.by_seed) > 1]
+    seeds = sorted(set.intersection(*several)) if several else [None]
+
+    def value(number: Number, seed: int | None) -> float:
+        """A number of one seed has its value in every seed."""
+        return number.by_seed[seed] if seed in number.by_seed else next(iter(number.by_seed.values()))
+
+    # (cells, methods, seeds)
+    values = np.array([[[value(one.level, seed) for seed in seeds] for one in found] for found in cells])
+    ranks = stats.rankdata(-values, axis=1).mean(axis=(0, 2))
+    points = np.mean([[one.level.value for one in found] for found in cells], axis=0)
+    order = sorted(range(len(methods)), key=lambda place: (round(ranks[place], 9), -points[place]))
+    first = order[0]
+    standings = []
+    for place in order:
+        low = high = None
+        worse = TIED
+        intervals = [_interval(found[place], found[first]) for found in cells]
+        known = [ends for ends in intervals if ends is not None]
+        if place != first and seeds and len(known) == len(intervals):
+            # Means of the ends: at least as wide as the interval of the mean, however the cells depend on each other.
+            low, high = (float(end) for end in np.mean(known, axis=0))
+            by_seed = (values[:, place] - values[:, first]).mean(axis=0)
+            if high < 0 and (by_seed < 0).all():
+                worse = WORSE
+            elif low > 0 and (by_seed > 0).all():
+                worse = BETTER
+        difference = float(points[place] - points[first])
+        about = methods[place], float(ranks[place]), float(points[place])
+        standings.append(Standing(*about, difference, low, high, worse))
+    return standings
+
+
+def _interval(mine: Score, other: Score) -> tuple[float, float] | None:
+    """Of mine minus other: the narrower one from the paired differences to the original, or from the levels."""
+    pairs = ((mine.gain, other.gain), (mine.level, other.level))
+    found = [ends for one, two in pairs if one and two and (ends := apart(one, two))]
+    return min(found, key=lambda ends: ends[1] - ends[0], default=None)

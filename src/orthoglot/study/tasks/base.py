@@ -1,0 +1,241 @@
+"""What every task shares: the task protocol and the three views of a sentence vector.
+
+Letters: N rows of a corpus, D embedding size, K languages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from orthoglot.errors import DataError
+from orthoglot.statistics.records import VIEWS, View
+from orthoglot.statistics.resampling import Scores
+from orthoglot.study.benchmarks.base import PairSet
+from orthoglot.text.held_out import UnseenPairs
+
+if TYPE_CHECKING:
+    from orthoglot.decomposers.base import Decomposer
+    from orthoglot.embeddings.store import EmbeddingStore
+    from orthoglot.statistics.summary import Blocks
+    from orthoglot.study.tasks.projections import TextMap
+    from orthoglot.study.tasks.settings import EvaluationSettings
+
+# Similarities held at once: 64 MiB of float64.
+BLOCK_ENTRIES = 1 << 23
+
+
+class TaskData(NamedTuple):
+    """What tasks are made from.
+
+    Attributes:
+        settings: of the evaluation, with what the task adds to them.
+        held_out: the unseen held-out pairs by language pair.
+        benchmarks: folders.
+        device: of searches, which changes no result.
+    """
+
+    settings: EvaluationSettings
+    held_out: Mapping[str, UnseenPairs]
+    benchmarks: Sequence[Path]
+    device: str = "cpu"
+
+
+class Examples(NamedTuple):
+    """Sentences that show what a task scores; a row each, its texts by what they are."""
+
+    rows: list[dict[str, str]]
+
+
+class Result(NamedTuple):
+    """What a task finds in one set of vectors.
+
+    Attributes:
+        scores: per item, by subset: hits, (N,) int8 of 1 hit, 0 miss, -1 left out; or (N, C) floats of which
+            the task's measure makes statistics, NaN for left out.
+        facts: for the records of this scoring alone, e.g. whether a classifier converged.
+        examples: of a subset, in text.
+    """
+
+    scores: dict[str, np.ndarray]
+    facts: dict[str, object]
+    examples: Examples | None = None
+
+
+class AnyTask(Protocol):
+    """What all tasks have."""
+
+    @property
+    def name(self) -> str:
+        """A name of `orthoglot.study.tasks.registry`."""
+        ...
+
+    @property
+    def dataset(self) -> str:
+        """Benchmark folder, or "test"."""
+        ...
+
+    def sides(self) -> dict[str, tuple[Sequence[str], str]]:
+        """{side: (sentences, language)}: the texts whose vectors the task wants."""
+        ...
+
+
+class Task(AnyTask, Protocol):
+    """Scores the vectors of one view; it does not know encoder, method or view."""
+
+    @property
+    def measure(self) -> str:
+        """What is kept of each item: a key of `orthoglot.study.tasks.registry.measures`."""
+        ...
+
+    def keys(self) -> np.ndarray:
+        """(N,) uint64: `keys_of` the pivot sentence of each item, in the order of the scores."""
+        ...
+
+    def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
+        """Scores of the items of {side: (N, D)}."""
+        ...
+
+    def facts(self, subset: str) -> dict[str, object]:
+        """For the records of a subset, chance level (0 to 100) included."""
+        ...
+
+
+class Finding(NamedTuple):
+    """What a task finds in one subset of one view with one seed.
+
+    Attributes:
+        measure: what is kept of each item, as of `Task`.
+        scores: per item; or metrics with and without each block of items; or a map of a text; or examples.
+        facts: for the records.
+    """
+
+    subset: str
+    view: View
+    seed: int
+    measure: str
+    scores: Scores | Blocks | TextMap | Examples
+    facts: dict[str, object]
+
+
+@runtime_checkable
+class WholeTask(AnyTask, Protocol):
+    """Looks at several views or seeds at once."""
+
+    def findings(self, vectors: Vectors) -> Iterator[Finding]:
+        """Everything that it finds."""
+        ...
+
+
+class Vectors:
+    """The vectors of a task's texts in every view and with every seed's decomposer.
+
+    Attributes:
+        seeds: of the decomposers; 0 where there is none.
+        views: those that there are: of an encoder without decomposer the sentence view.
+    """
+
+    def __init__(self, task: AnyTask, store: EmbeddingStore, models: Mapping[int, Decomposer | None]) -> None:
+        sides = task.sides()
+        self._stored = {side: store.take(store.rows(*text)) for side, text in sides.items()}
+        # A task may have a side that methods take for text of another language: `orthoglot.study.tasks.suite.qe`.
+        self._languages = {side: language for side, (_, language) in sides.items()}
+        self._languages |= getattr(task, "taken_for", {})
+        self._models = models
+        self.seeds = list(models)
+        self.views: tuple[View, ...] = VIEWS if all(models.values()) else ("sentence",)
+
+    def seen(self, name: View, seed: int, *, paired: bool = True) -> dict[str, np.ndarray]:
+        """{side: (N, D)} of one view; `paired`: of two languages, each is the other's partner."""
+        codes = self._languages.values()
+        return {
+            side: view(
+                self._stored[side],
+                self._models[seed],
+                code,
+                name,
+                other(codes, code) if paired else None,
+            )
+            for side, code in self._languages.items()
+        }
+
+
+def by_view(task: Task, vectors: Vectors) -> Iterator[Finding]:
+    """What a task that knows one view at a time finds in each, with every seed.
+
+    Examples are those of the meaning view with the first seed, of an encoder without decomposer those of its vectors.
+    """
+    keys = task.keys()
+    whole = task.score(vectors.seen("sentence", vectors.seeds[0]))  # the same for every seed
+    for seed in vectors.seeds:
+        for name in vectors.views:
+            result = whole if name == "sentence" else task.score(vectors.seen(name, seed))
+            for subset, values in result.scores.items():
+                facts = task.facts(subset) | result.facts
+                yield Finding(subset, name, seed, task.measure, Scores(values, keys), facts)
+                if result.examples and (name, seed) == (vectors.views[0], vectors.seeds[0]):
+                    yield Finding(subset, name, seed, task.measure, result.examples, {})
+
+
+@dataclass(frozen=True)
+class PairTask:
+    """What the tasks on aligned sentences of one language pair share.
+
+    Attributes:
+        name: of the task.
+        pairs: N sentence pairs.
+    """
+
+    name: str
+    pairs: PairSet
+
+    @property
+    def dataset(self) -> str:
+        """Benchmark folder, or "test"."""
+        return self.pairs.name
+
+    def sides(self) -> dict[str, tuple[Sequence[str], str]]:
+        """The source and the target sentences."""
+        pairs = self.pairs
+        return {
+            "source": (pairs.source_sentences, pairs.source),
+            "target": (pairs.target_sentences, pairs.target),
+        }
+
+
+def view(
+    vectors: np.ndarray,
+    decomposer: Decomposer | None,
+    language: str,
+    name: View,
+    partner: str | None = None,
+) -> np.ndarray:
+    """One view of sentence vectors of one language.
+
+    Args:
+        vectors: (N, D) of the frozen encoder.
+        decomposer: None gives the sentence view only.
+        language: canonical code; closed-form decomposers need it.
+        name: which view.
+        partner: the other language of the pair, if it is about a pair.
+    Returns:
+        (N, D) float32.
+    Raises:
+        DataError: a meaning or language view without a decomposer.
+    """
+    if name == "sentence":
+        return np.asarray(vectors, dtype=np.float32)
+    if decomposer is None:
+        raise DataError(f"the {name} view needs a decomposer, and this evaluation has none")
+    parts = decomposer.transform(np.asarray(vectors, dtype=np.float32), language, partner)
+    return np.asarray(getattr(parts, name), dtype=np.float32)
+
+
+def other(languages: Iterable[str], language: str) -> str | None:
+    """The other of two languages; None of more."""
+    others = set(languages) - {language}
+    return others.pop() if len(others) == 1 else None

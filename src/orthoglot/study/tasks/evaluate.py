@@ -1,0 +1,260 @@
+"""One encoder with one method: every task, every view, every seed, to records and per-item scores."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from orthoglot import __version__
+from orthoglot.decomposers import architecture as named
+from orthoglot.decomposers.base import Decomposer, load_decomposer
+from orthoglot.embeddings.store import EmbeddingStore
+from orthoglot.errors import ConfigError, DataError
+from orthoglot.progress import track
+from orthoglot.statistics.records import View, write_records
+from orthoglot.statistics.resampling import Scores
+from orthoglot.statistics.summary import Blocks, Key, Scored, summarise, write_scores
+from orthoglot.study.benchmarks.collected import read_source
+from orthoglot.study.tasks.base import (
+    AnyTask,
+    Examples,
+    Task,
+    TaskData,
+    Vectors,
+    WholeTask,
+    by_view,
+    other,
+    view,
+)
+from orthoglot.study.tasks.examples import EXAMPLES, Shown, write_examples
+from orthoglot.study.tasks.heldout import pair_set
+from orthoglot.study.tasks.projections import Map, TextMap, project, project_pair, write_map, write_text_maps
+from orthoglot.study.tasks.registry import is_compared, load, measures
+from orthoglot.study.tasks.settings import EvaluationSettings
+from orthoglot.text.held_out import UnseenPairs, read_held_out
+
+RECORDS = "records.jsonl"
+SCORES = "scores.npz"
+MAP = "map.npz"
+PAIR_MAP = "pair-map.npz"
+TEXT_MAPS = "text-maps.npz"
+logger = logging.getLogger(__name__)
+
+
+Models = Mapping[int, Decomposer | None]
+
+
+class Evaluated(NamedTuple):
+    """What tasks found: per-item scores, metrics by block, maps of texts, facts for the records, and examples."""
+
+    scored: Scored
+    blocks: dict[Key, Blocks]
+    maps: dict[str, TextMap]
+    facts: dict[Key, dict[str, object]]
+    examples: list[Shown]
+
+
+def evaluate(
+    settings: EvaluationSettings,
+    embeddings: Path,
+    bitext: Sequence[Path],
+    benchmarks: Sequence[Path],
+    decomposers: Sequence[Path],
+    *,
+    encoder: str,
+    identity: str,
+    method: str,
+    output: Path,
+    stands_for: Sequence[str] = (),
+    device: str = "cpu",
+) -> None:
+    """Evaluate one method on one encoder's vectors.
+
+    Args:
+        settings: tasks, sizes, resampling.
+        embeddings: the encoder's store.
+        bitext: prepared folders, one per language pair; those of their test pairs are used of which
+            neither side occurs in the train or valid part of any folder.
+        benchmarks: collected benchmark folders.
+        decomposers: one folder "seed<k>" per seed; empty for the encoder's own vectors.
+        encoder: name for the records.
+        identity: of the encoder; a store of another one is refused.
+        method: name for the records.
+        output: gets records.jsonl, scores.npz (see `write_scores`), map.npz and pair-map.npz (2-D points of samples),
+            examples.json (see `Shown`) and, for the task geometry, text-maps.npz.
+        stands_for: encoders of the papers' tables in whose rows the numbers stand; records state them.
+        device: of searches for neighbours; changes no result.
+    Raises:
+        DataError: vectors of another encoder, a subset in which no vector is usable, a pair without unseen sentences.
+    """
+    store = EmbeddingStore.open(embeddings, identity)
+    models: Models = {_seed(folder): _decomposer(folder, store) for folder in decomposers} or {0: None}
+    held_out = read_held_out(bitext)
+    tasks = make_tasks(settings, held_out, benchmarks, device)
+    label = f"evaluate {encoder} {method}"
+    found = run(track(tasks, total=len(tasks), label=label, unit="tasks"), settings, store, models)
+    sources = {folder.name: source for folder in benchmarks if (source := read_source(folder))}
+    for key, stated in found.facts.items():
+        if key.dataset in sources:
+            stated["source"] = sources[key.dataset]
+    names = {"encoder": encoder, "method": method}
+    made = {"identity": store.meta["identity"], **_described(store, models), "orthoglot": __version__}
+    if stands_for:
+        made["stands_for"] = " ".join(stands_for)
+    measured = measures(settings.tasks)
+    records = summarise(
+        found.scored, found.facts, settings, **names, made=made, measures=measured, blocks=found.blocks
+    )
+    write_records(output / RECORDS, records)
+    # No later step reads the scores by which methods are not compared.
+    compared = {key: one for key, one in found.scored.items() if is_compared(key.task, key.measure)}
+    write_scores(output / SCORES, compared)
+    drawn, pair = make_maps(settings, held_out, store, next(iter(models.values())))
+    write_map(output / MAP, drawn)
+    if pair is not None:
+        write_map(output / PAIR_MAP, pair)
+    write_examples(output / EXAMPLES, found.examples)
+    if found.maps:
+        write_text_maps(output / TEXT_MAPS, found.maps)
+    logger.info("%s: %d tasks, %d seeds, %d records", label, len(tasks), len(models), len(records))
+
+
+def make_tasks(
+    settings: EvaluationSettings,
+    held_out: Mapping[str, UnseenPairs],
+    benchmarks: Sequence[Path],
+    device: str = "cpu",
+) -> list[AnyTask]:
+    """The tasks that the settings name, on the data at hand, in their order.
+
+    Raises:
+        DataError: no task has data.
+    """
+    data = TaskData(settings, held_out, benchmarks, device)
+    tasks: list[AnyTask] = []
+    for name in dict.fromkeys(settings.tasks):
+        made = load(name).make(name, data)
+        tasks += made
+        if not made:
+            logger.warning("no data for the task %s, which is left out", name)
+    if not tasks:
+        raise DataError(f"nothing to evaluate: no data for the tasks {', '.join(settings.tasks)}")
+    return tasks
+
+
+def run(
+    tasks: Iterable[AnyTask], settings: EvaluationSettings, store: EmbeddingStore, models: Models
+) -> Evaluated:
+    """What all tasks find, for every seed and view."""
+    evaluated = Evaluated({}, {}, {}, {}, [])
+    for task in tasks:
+        vectors = Vectors(task, store, models)
+        findings = (
+            task.findings(vectors) if isinstance(task, WholeTask) else by_view(cast(Task, task), vectors)
+        )
+        for one in findings:
+            key = Key(task.name, task.dataset, one.subset, one.view, one.seed, one.measure)
+            match one.scores:
+                case Scores():
+                    evaluated.scored[key], evaluated.facts[key] = one.scores, one.facts
+                case Blocks():
+                    evaluated.blocks[key], evaluated.facts[key] = one.scores, one.facts
+                case TextMap():
+                    evaluated.maps[task.dataset] = one.scores
+                case Examples():
+                    about = Shown(task.name, task.dataset, one.subset, one.view)
+                    evaluated.examples.extend(about._replace(texts=row) for row in one.scores.rows)
+    for name in dict.fromkeys(key.task for key in evaluated.scored):
+        if pooled := getattr(load(name), "pooled", None):
+            for key, scores, facts in pooled(evaluated.scored):
+                evaluated.scored[key], evaluated.facts[key] = scores, facts
+    return evaluated
+
+
+def _seed(folder: Path) -> int:
+    if not folder.name.removeprefix("seed").isdigit():
+        raise ConfigError(f"{folder}: a decomposer's folder is named seed<k>, k its seed")
+    return int(folder.name.removeprefix("seed"))
+
+
+def _decomposer(folder: Path, store: EmbeddingStore) -> Decomposer:
+    decomposer = load_decomposer(folder)
+    made_by = store.meta["identity"]
+    if decomposer.identity != made_by:
+        raise DataError(
+            f"{folder}: trained on vectors of encoder {decomposer.identity}, the store holds {made_by}"
+        )
+    return decomposer
+
+
+def _described(store: EmbeddingStore, models: Models) -> dict[str, str]:
+    """What the records say of encoder and method, whatever their names.
+
+    The checkpoint, the bits of rounded weights, architecture, partners and terms; digests of the code that trained the
+    method and of the sentences that it was trained on, so that two records of one method can be told apart.
+    """
+    decomposer = next(iter(models.values()))
+    details = decomposer.details if decomposer else {}
+    terms = (f"{term}={weight:g}" for term, weight in sorted(details.get("terms", {}).items()))
+    about = {name: store.meta.get(name) for name in ("checkpoint", "bits")}
+    architecture = decomposer.architecture if decomposer else "original"
+    if details.get("terms"):
+        # With what the papers' methods do not have, so that their definitions are not equalled.
+        architecture += _departures(architecture, details)
+    return {
+        **{name: str(value) for name, value in about.items() if value},
+        "architecture": architecture,
+        "partners": details.get("partners", "none"),
+        "terms": ",".join(terms),
+        **({"training": _trained(details)} if "learning_rate" in details else {}),
+        **{f"trained_{name}": details[name] for name in ("code", "text") if name in details},
+    }
+
+
+def _trained(details: Mapping[str, Any]) -> str:
+    return f"{details['max_epochs']} epochs at {details['learning_rate']:g}"
+
+
+def _departures(architecture: str, details: Mapping[str, Any]) -> str:
+    """In words, how a trained method departs from the papers' reading of its terms; empty if it does not."""
+    found = []
+    if (centre := details.get("centre", "none")) != "none":
+        found.append(f"of vectors with centre {centre}")
+    if (stopping := details.get("stopping", "total")) != "total":
+        found.append(f"stopped by {stopping}")
+    found += [
+        f"with {name} {details[name]}"
+        for name in named(architecture).settings.model_fields
+        if name in details
+    ]
+    return " " + ", ".join(found) if found else ""
+
+
+def make_maps(
+    settings: EvaluationSettings,
+    held_out: Mapping[str, UnseenPairs],
+    store: EmbeddingStore,
+    decomposer: Decomposer | None,
+) -> tuple[Map, Map | None]:
+    """A map of held-out sentences, equally many of each language pair; and one of a pair alone.
+
+    That pair has the most of these sentences; of several, it is the last by name.
+    """
+    parts: tuple[View, ...] = ("sentence",) if decomposer is None else ("meaning", "language")
+    groups: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
+    alone: dict[tuple[int, str], dict[tuple[str, str], np.ndarray]] = {}
+    for name, unseen in held_out.items():
+        kept, _ = pair_set(name, unseen, settings.map_sentences)
+        own = alone.setdefault((len(kept.source_sentences), name), {})
+        for language, sentences in kept.sides():
+            vectors = store.take(store.rows(sentences, language))
+            for part in parts:
+                partner = other([kept.source, kept.target], language)
+                own[language, part] = view(vectors, decomposer, language, part, partner)
+                groups[language, part].append(own[language, part])
+    return project(groups), project_pair(alone[max(alone)])

@@ -1,0 +1,79 @@
+"""The tasks of an evaluation: each module of `orthoglot.study.tasks.suite` is one, found by its name.
+
+A task's name is its module's with hyphens for underscores. Settings accept the names of the folder, and a module is
+loaded when a name asks for it. To add a task, write one: docs/extend.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Literal, Protocol, cast
+
+from orthoglot import registry
+from orthoglot.statistics.weighted import MEASURES, Metric
+from orthoglot.study.tasks import suite
+
+if TYPE_CHECKING:
+    from orthoglot.study.tasks.base import AnyTask, TaskData
+
+NWAY = "nway"
+Direction = Literal["higher", "lower", "zero"]
+
+RETRIEVAL: dict[str, Direction] = {"meaning": "higher", "sentence": "higher", "language": "lower"}
+PROBE: dict[str, Direction] = {"meaning": "lower", "sentence": "lower", "language": "higher"}
+CORRELATION: dict[str, Direction] = {"meaning": "higher", "sentence": "higher", "language": "zero"}
+
+
+class TaskModule(Protocol):
+    """What a module of the folder has.
+
+    It may also have `Settings`, fields of its own for a preset's `evaluation`; `MEASURES`, statistics that no other
+    task has (`measures`); `COMPARED`, the measures by which methods are compared, all where it has none;
+    `pooled(scored)`, scores that are made of those of all its subsets; and of a task with examples in text
+    `EXAMPLES`, their title and what they are.
+
+    Attributes:
+        TITLE: of reports.
+        QUESTION: what the task asks, in a sentence, for reports.
+        BETTER: which values are better, by view; empty where that depends on the metric.
+    """
+
+    TITLE: str
+    QUESTION: str
+    BETTER: Mapping[str, Direction]
+
+    def make(self, name: str, data: TaskData) -> Collection[AnyTask]:
+        """The tasks of this name on the data at hand."""
+        ...
+
+
+def names() -> tuple[str, ...]:
+    """The tasks that there are, without loading any."""
+    return registry.names(suite)
+
+
+def load(name: str) -> TaskModule:
+    """The task of a name; loading one loads neither torch nor scikit-learn."""
+    return cast(TaskModule, registry.load(suite, name))
+
+
+def title(name: str) -> str:
+    """The title of a task in reports; of a name that is no task's, the name."""
+    return load(name).TITLE if name in names() else name
+
+
+def examples(name: str) -> tuple[str, str]:
+    """The title of a task's examples in text, and what they are."""
+    title, note = getattr(load(name), "EXAMPLES", ("Examples", ""))
+    return title, note
+
+
+def measures(tasks: Collection[str]) -> dict[str, tuple[Metric, ...]]:
+    """What is computed of the scores of some tasks: {measure: its metrics}."""
+    own = [getattr(load(name), "MEASURES", {}) for name in tasks]
+    return {measure: metrics for table in (MEASURES, *own) for measure, metrics in table.items()}
+
+
+def is_compared(name: str, measure: str) -> bool:
+    """Whether methods are compared by a measure of a task."""
+    return measure in getattr(load(name), "COMPARED", (measure,))

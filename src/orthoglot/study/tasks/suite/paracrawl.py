@@ -1,0 +1,113 @@
+"""Retrieval by margin of few queries among many candidates: the protocol of EMS on ParaCrawl."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from orthoglot.decomposers.base import unit
+from orthoglot.finite import usable
+from orthoglot.search.exact_or_cells import search
+from orthoglot.search.margins import mine
+from orthoglot.statistics.records import LEFT_OUT, P_AT_1
+from orthoglot.streams import derive
+from orthoglot.study.benchmarks.base import PairSet
+from orthoglot.study.benchmarks.kinds import local, opus
+from orthoglot.study.tasks.base import PairTask, Result, Task, TaskData
+from orthoglot.study.tasks.heldout import pair_set
+from orthoglot.study.tasks.registry import RETRIEVAL
+from orthoglot.text.keys import keys_of
+
+TITLE = "Retrieval by margin among many"
+QUESTION = "How many of some sentences have their translation as best candidate among very many?"
+BETTER = RETRIEVAL
+NEIGHBOURS = 4
+# At most, as in EMS.
+QUERIES, CANDIDATES = 2000, 200_000
+
+
+@dataclass(frozen=True)
+class MarginRetrieval(PairTask):
+    """Sentence pairs of which the first `queries` are searched for, by ratio margin, among all of the other side.
+
+    P@1, scale 0 to 100, chance 100 / N. A query proposes one of its 4 nearest candidates; the neighbours of a
+    candidate are queries. Higher is better for the meaning view, lower for the language view.
+
+    Attributes:
+        queries: how many; the same sentence pairs in both directions.
+        dropped: by reason, how many pairs were left out.
+        device: of the search.
+
+    Source: docs/papers.md#protocol-paracrawl.
+    """
+
+    queries: int
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    device: str = "cpu"
+    measure: str = P_AT_1
+
+    def keys(self) -> np.ndarray:
+        """(Q,) uint64 of the source side's queries."""
+        return keys_of(self.pairs.source_sentences[: self.queries])
+
+    def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
+        """(Q,) hits of either direction; -1 for a query that, or whose translation, has no direction."""
+        source, target = vectors["source"], vectors["target"]
+        forward, facts = self._hits(source, target)
+        backward, _ = self._hits(target, source)
+        a, b = self.pairs.source, self.pairs.target
+        return Result({f"{a}->{b}": forward, f"{b}->{a}": backward}, facts)
+
+    def facts(self, subset: str) -> dict[str, object]:
+        """Margin, sizes, chance."""
+        n = len(self.pairs.source_sentences)
+        return {
+            "margin": "ratio",
+            "k": NEIGHBOURS,
+            "direction": subset,
+            "queries": self.queries,
+            "candidates": n,
+            **self.dropped,
+            "chance": round(100 / n, 6),
+        }
+
+    def _hits(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, dict[str, object]]:
+        there = usable(y)
+        asked = usable(x[: self.queries]) & there[: self.queries]
+        found = np.full(len(asked), LEFT_OUT, dtype=np.int8)
+        if not asked.any():
+            return found, {"search": "none"}
+        queries, candidates = np.flatnonzero(asked), np.flatnonzero(there)
+        left, right = unit(x[queries]), unit(y[candidates])
+        nearest, facts = search(left, right, NEIGHBOURS, device=self.device)
+        pairs = mine(left, right, nearest, strategy="forward")
+        found[queries] = 0
+        found[queries[pairs.sources]] = candidates[pairs.targets] == queries[pairs.sources]
+        return found, facts
+
+
+def make(name: str, data: TaskData) -> list[Task]:
+    """Held-out pairs, and benchmarks of sentence pairs, those drawn from OPUS among them; 2,000 are drawn to query."""
+    sets: list[tuple[PairSet, dict[str, int]]] = []
+    for pair, unseen in data.held_out.items():
+        pairs, repeated = pair_set(pair, unseen, len(unseen.pairs))
+        sets.append((pairs, {"duplicates_dropped": repeated, "seen_dropped": unseen.seen_dropped}))
+    sets += [
+        (pairs, {}) for folder in data.benchmarks for kind in (local, opus) for pairs in kind.read(folder)
+    ]
+    tasks: list[Task] = []
+    for pairs, dropped in sets:
+        drawn = _drawn(pairs, CANDIDATES, data.settings.seed)
+        queries = min(QUERIES, len(drawn.source_sentences))
+        tasks.append(MarginRetrieval(name, drawn, queries, dropped, data.device))
+    return tasks
+
+
+def _drawn(pairs: PairSet, most: int, seed: int) -> PairSet:
+    """At most so many of the pairs, in an order of chance."""
+    n = len(pairs.source_sentences)
+    chosen = np.random.default_rng(derive(seed, "paracrawl", pairs.pair)).permutation(n)[:most].tolist()
+    sides = [[side[row] for row in chosen] for side in (pairs.source_sentences, pairs.target_sentences)]
+    return PairSet(pairs.name, pairs.source, pairs.target, *sides)
