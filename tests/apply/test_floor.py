@@ -33,7 +33,10 @@ COMMANDS = {
     "score": ("score en.txt gn.txt --model model -o scores.tsv", 13_000),
     "encode": ("encode en.txt --model model --language en -o vectors.npy", 12_000),
     "mine": ("mine en.txt gn.txt --model model -o pairs.tsv", 12_400),
-    "fit": ("fit --encoder tiny --pooling mean --max-tokens 20 --bitext text.tsv --pair en-gn --output new", 17_500),
+    "fit": (
+        "fit --encoder tiny --pooling mean --max-tokens 20 --bitext text.tsv --pair en-gn --output new",
+        17_500,
+    ),
     "get": ("get small --output ready", 7_500),
 }
 

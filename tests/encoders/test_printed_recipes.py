@@ -40,7 +40,6 @@ PRINTED: dict[str, Any] = {
 RELEASED: dict[str, Any] = {
     "queue": 768,
     "momentum": 0.999,
-    "score_momentum": 0.999,
     "ranks": 4,
     "classifier": "mixture",
     "mlm.weight": 1.0,

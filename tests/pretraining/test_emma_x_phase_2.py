@@ -10,14 +10,16 @@ from test_emma_x_training import changed, contrast, reading
 from torch import Tensor
 from torch.nn import functional
 
+from orthoglot.study.pretraining import emma_x_phases
 from orthoglot.study.pretraining.emma_x_phases import EmmaXBatch, TextModel
 
 RANKS, SMOOTHING, MOMENTUM = 4, 0.2, 0.9
 TEMPERATURES = [0.05, 0.075, 0.1]
 
 
-def test_phase_2_by_hand() -> None:
+def test_phase_2_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """The classifier's ranks order the candidates and move the scores; the encoder's ranks teach the classifier."""
+    monkeypatch.setattr(emma_x_phases, "SCORE_MOMENTUM", MOMENTUM)
     made = contrast(changed("text", smoothing=SMOOTHING))
     made.scores.copy_(torch.tensor([0.9, 0.4, 0.0, -0.3]))
     queue, scores = made.queue.vectors.clone(), made.scores.tolist()

@@ -68,7 +68,6 @@ EMMA = EmmaXSettings.model_validate(
         "classifier": "mixture",
         "queue": 24,
         "momentum": 0.9,
-        "score_momentum": 0.9,
         "mlm": {"weight": 0.0},
         "parallel": PHASE | {"pairs": {}, "order": "together", "virtual": "paper", "temperature": 0.05},
         "text": PHASE

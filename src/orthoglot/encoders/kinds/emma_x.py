@@ -116,8 +116,6 @@ class EmmaXSettings(TrainingSettings):
     """Keys of earlier steps among the candidates."""
     momentum: Share = 0.999
     """Of the encoder that makes the keys, per step."""
-    score_momentum: Annotated[float, Field(ge=0, le=1)] = 0.999
-    """Of the ranks' cosines, per step; 1 leaves them where they begin."""
     mlm: MaskedLanguageModelling = MaskedLanguageModelling()
     """Masked language modelling as a further task."""
     parallel: ParallelPhase

@@ -42,8 +42,6 @@ class Changes(Settings):
     """Items of a step."""
     max_tokens: Annotated[int, Field(ge=4)] | None = None
     """Tokens of an input at most."""
-    warmup: Share | None = None
-    """Share of the steps over which the learning rate rises."""
 
 
 # XTREME's scripts for pairs and choices (train_xnli.sh, train_pawsx.sh, train_xcopa.sh), for answers and entities

@@ -37,6 +37,8 @@ from orthoglot.training.distributed import added, all_rows, rank
 TEMPERATURES = 0.05, 0.1
 # Label smoothing of the hidden tokens, as in Emma-X's code.
 MLM_SMOOTHING = 0.1
+# Of the ranks' cosines, per step, as in Emma-X's code (docs/papers.md#emma-x-score-update).
+SCORE_MOMENTUM = 0.999
 
 
 class EmmaXState(nn.Module):
@@ -72,7 +74,7 @@ class EmmaXState(nn.Module):
     def update(self, compared: Comparison, sums: Tensor | None) -> None:
         """Add a step's keys to the queue, and the cosines of its ranks (2, N) to the scores."""
         if sums is not None:
-            self.scores.copy_(moved_scores(self.scores, added(sums), self._settings.score_momentum))
+            self.scores.copy_(moved_scores(self.scores, added(sums), SCORE_MOMENTUM))
         self.queue.push(compared.candidates[: compared.fresh])
 
 

@@ -39,8 +39,6 @@ class MiningSettings(Benchmark):
     for the other half."""
     train_gold: str = ""
     """As `gold`, of that set."""
-    header: bool = False
-    """Whether the first line of each file names its columns."""
     pairs: Annotated[list[str], Field(min_length=1)]
     """Language pairs, such as de-en."""
 
@@ -127,7 +125,7 @@ def collect(settings: MiningSettings, paths: Paths, output: Path) -> dict[str, d
     for pair, files in sorted(paths.items()):
         for kind, three in zip((TEST, TRAIN), (files[:3], files[3:]), strict=True):
             if three:
-                counts[f"{pair} {kind}"] = _collect(three, settings.header, output / f"{pair}.{kind}.tsv.gz")
+                counts[f"{pair} {kind}"] = _collect(three, output / f"{pair}.{kind}.tsv.gz")
     return counts
 
 
@@ -140,13 +138,13 @@ def read(folder: Path) -> list[MiningSet]:
     return found
 
 
-def _collect(files: Sequence[Path], header: bool, output: Path) -> dict[str, int]:
+def _collect(files: Sequence[Path], output: Path) -> dict[str, int]:
     *sides, gold_file = files
     lines, rows, numbers = [], [], []
     for path in sides:
         ids: dict[str, int] = {}
         texts: dict[str, int] = {}
-        for line, (name, text) in enumerate([*read_rows(path, 2)][header:], 1 + header):
+        for line, (name, text) in enumerate(read_rows(path, 2), 1):
             if not text.strip() or name in ids:
                 what = "no sentence" if name not in ids else f"the id {name!r} again"
                 raise DataError(f"{path}: line {line} has {what}")
@@ -155,14 +153,12 @@ def _collect(files: Sequence[Path], header: bool, output: Path) -> dict[str, int
         rows.append(texts)
         numbers.append(ids)
     gold: dict[tuple[int, int], None] = {}
-    pairs = [*read_rows(gold_file, 2)][header:]
-    for line, names in enumerate(pairs, 1 + header):
+    pairs = list(read_rows(gold_file, 2))
+    for line, names in enumerate(pairs, 1):
         for name, ids, path in zip(names, numbers, sides, strict=True):
             if name not in ids:
                 raise DataError(f"{gold_file}: line {line} names {name!r}, which {path} has not")
         gold[numbers[0][names[0]], numbers[1][names[1]]] = None
-    if not gold:
-        raise DataError(f"{gold_file} has no pair")
     partners: dict[int, list[int]] = {}
     for source, target in gold:
         partners.setdefault(source, []).append(target)
