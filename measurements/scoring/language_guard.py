@@ -4,14 +4,16 @@
         -o measurements/scoring/guard
 
 Identifier: all lines of NTREX as translations from English, in the language that is expected and in a related one; no
-encoder is asked. Filter: the first 800 lines of NTREX, 4 % of them replaced by each kind of noise. Models are those of
-calibration_quality.py; 5 % of the first 400 lines of FLORES-200's dev set are below the threshold.
+encoder is asked. Filter: the first 800 lines of NTREX, 4 % of them replaced by each kind of noise. PLDA is fitted on
+the first 300 pairs of MAFAND (nl, ru: of the Salesforce help pages); 5 % of the first 400 lines of FLORES-200's dev
+set are below the threshold.
 Writes OUTPUT.identifier.csv and OUTPUT.filter.csv, and prints the page's tables.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -19,14 +21,23 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-sys.path.extend(str(Path(__file__).resolve().parents[1] / name) for name in ("", "mining"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from calibration_quality import DEVELOPMENT, LANGUAGES, LINES, lines, training
 from remembered import remembered
 from scoring_quality import FALSE_DROP, KINDS, noisy, written
 from tables import rows, table
 
+# Of a language: its training text, and its column in FLORES-200.
+LANGUAGES = {
+    "nl": ("salesforce.en-nl", "nld_Latn"),
+    "ru": ("salesforce.en-ru", "rus_Cyrl"),
+    "zu": ("mafand.en-zu", "zul_Latn"),
+    "yo": ("mafand.en-yo", "yor_Latn"),
+    "tn": ("mafand.en-tn", "tsn_Latn"),
+}
+FIT, DEVELOPMENT, LINES = 300, 400, 800
+Pairs = list[tuple[str, str]]
 # What is expected, and what is offered in its place; columns of NTREX.
 RELATED = (
     ("zu", "zul", "swa"), ("zu", "zul", "xho"), ("zu", "zul", "ssw"), ("xh", "xho", "zul"), ("sw", "swa", "kin"),
@@ -35,7 +46,7 @@ RELATED = (
     ("ru", "rus", "bul"), ("et", "est", "fin"), ("ne", "nep", "hin"), ("id", "ind", "msa"), ("hr", "hrv", "bos"),
     ("sl", "slv", "hrv"), ("zh", "zho-CN", "yue"), ("yo", "yor", "ibo"), ("ha", "hau", "som"), ("rw", "kin", "nya"),
 )  # fmt: skip
-# Of a language of calibration_quality.py: NTREX's columns of it, of a near and of a distant third language.
+# Of a language: NTREX's columns of it, of a near and of a distant third language.
 FILTERED = {
     "nl": ("nld", "afr", "deu"),
     "ru": ("rus", "ukr", "bul"),
@@ -43,6 +54,18 @@ FILTERED = {
     "yo": ("yor", "ibo", "hau"),
     "tn": ("tsn", "nso", "zul"),
 }
+
+
+def training(data: Path, language: str) -> Pairs:
+    """The first pairs of the training text."""
+    with gzip.open(data / f"parallel/{LANGUAGES[language][0]}.tsv.gz", "rt", encoding="utf-8") as file:
+        return [(one, two) for one, two in (line.rstrip("\n").split("\t")[:2] for line in islice(file, FIT))]
+
+
+def lines(data: Path, name: str, english: str, column: str, count: int) -> Pairs:
+    """The first lines of a text in many languages."""
+    found = ((row[english], row[column]) for row in rows(data / f"nway/{name}.tsv.gz"))
+    return list(islice((pair for pair in found if all(pair)), count))
 
 
 def flagged(data: Path) -> Iterator[dict[str, Any]]:

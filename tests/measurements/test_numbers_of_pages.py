@@ -33,7 +33,7 @@ RECORDS = {
 }
 # The records of these pages are tables of a column for each measure, in shares of 1.
 SHARES = {
-    "mining": ("mining/mining.csv", "mining/calibration.csv"),
+    "mining": ("mining/mining.csv",),
     "scoring": ("scoring/scoring.correlations.csv",),
 }
 NUMBER = r"[+-]?\d+\.\d"
@@ -236,22 +236,6 @@ def test_the_rows_of_mining_are_their_records() -> None:
         for cell, part in zip(cells, ("precision", "recall", "f1"), strict=True):
             assert shows(cell, row, *ends(part)), (name, view, part)
         assert gain == "–" if view == "original" else shows(gain, row, *ends("gain")), (name, view)
-
-
-def test_the_rows_of_thresholds_are_their_records() -> None:
-    records = pd.read_csv(MEASUREMENTS / "mining/calibration.csv").query("what == 'all' and draw.isna()")
-    records = records.set_index(["language", "view"])
-    heading = (
-        "| Pair | View | Precision: expected | reached | Recall: expected | reached | Best recall at 95 % |"
-    )
-    shown = table_rows("mining", heading)
-    assert len(shown) == 16
-    for pair, view, *cells, best in shown:
-        row = records.loc[(pair.removeprefix("en-"), view)]
-        parts = ("expected_precision", "precision", "expected_recall", "recall")
-        for cell, part in zip(cells, parts, strict=True):
-            assert shows(cell, row, *ends(part)), (pair, view, part)
-        assert shows(best, row, "best_recall"), (pair, view)
 
 
 def test_the_rows_of_scoring_are_their_records() -> None:
