@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from orthoglot.statistics.comparisons import ORIGINAL
 from orthoglot.statistics.records import ALL, read_records
-from orthoglot.statistics.table import frame, spread
+from orthoglot.study.report.comparisons import ORIGINAL
+from orthoglot.study.report.frame import frame, spread
 
 
 def cells(table: pd.DataFrame, score: str) -> dict[str, str]:

@@ -21,8 +21,8 @@ from orthoglot.statistics.records import ALL, write_records
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.statistics.summary import Key, Scored, summarise, write_scores
-from orthoglot.statistics.table import frame
 from orthoglot.study.cli.compare import compared, read_run
+from orthoglot.study.report.frame import frame
 
 SETTINGS = ResamplingSettings(resamples=200, confidence=0.95, seed=1)
 KEYS = np.arange(300, dtype=np.uint64)

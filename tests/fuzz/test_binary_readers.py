@@ -33,8 +33,8 @@ from orthoglot.errors import ConfigError, DataError
 from orthoglot.statistics.records import Record, read_records, write_records
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.summary import Key, read_scores, write_scores
-from orthoglot.statistics.table import frame
 from orthoglot.study import config
+from orthoglot.study.report.frame import frame
 
 KEY = "0123456789abcdef"
 WORDS = [f"word {n}" for n in range(9)]

@@ -17,7 +17,7 @@ import pytest
 import score_table
 from scipy.stats import binomtest
 
-from orthoglot.statistics.table import spread
+from orthoglot.study.report.frame import spread
 
 ROOT = Path(__file__).parents[2]
 MEASUREMENTS = ROOT / "measurements"

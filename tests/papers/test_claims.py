@@ -9,11 +9,9 @@ import pytest
 from evaluation_fixtures import SETTINGS
 from generated_records import METHODS, a_run, over_seeds, record
 
-from orthoglot.statistics.comparisons import compare_methods
 from orthoglot.statistics.records import ALL, Record
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.summary import Key
-from orthoglot.statistics.table import Measured
 from orthoglot.study.papers.claims import (
     FAILS,
     HOLDS,
@@ -26,6 +24,8 @@ from orthoglot.study.papers.claims import (
 )
 from orthoglot.study.papers.published import DECOMPOSER_PAPERS, P_AT_1, PAPERS, Claim
 from orthoglot.study.papers.runs import Run
+from orthoglot.study.report.comparisons import compare_methods
+from orthoglot.study.report.frame import Measured
 
 
 def claims(records: list[Record]) -> list[Outcome]:

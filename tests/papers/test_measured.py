@@ -9,7 +9,6 @@ from generated_records import METHODS, a_run, over_seeds
 
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import Record
-from orthoglot.statistics.table import Measured
 from orthoglot.study.papers.measured import (
     NO_DATA,
     NO_ENCODER,
@@ -26,6 +25,7 @@ from orthoglot.study.papers.measured import (
 )
 from orthoglot.study.papers.published import DATA_SETS, PAPERS
 from orthoglot.study.papers.runs import Run
+from orthoglot.study.report.frame import Measured
 
 
 def of_paper(paper: str, records: Sequence[Record]) -> list[Cell]:

@@ -12,11 +12,11 @@ from generated_records import record
 from markupsafe import escape
 
 from orthoglot.statistics.records import ALL, Record
-from orthoglot.statistics.table import Measured
 from orthoglot.study.papers.measured import NO_DATA, NO_LANGUAGE, NO_RUN, Cell, cells, further_cells
 from orthoglot.study.papers.published import DATA_SETS, PAPERS, SUITES, printed_numbers
 from orthoglot.study.papers.runs import Run
 from orthoglot.study.papers.table import heading, write_records
+from orthoglot.study.report.frame import Measured
 
 # Task, data set here, source, metric, values by subset.
 MEASURED = [

@@ -11,7 +11,6 @@ import pytest
 from generated_records import record
 
 from orthoglot.statistics.records import ALL, Record
-from orthoglot.statistics.table import Measured
 from orthoglot.study.papers.measured import (
     NO_DATA,
     NO_ENCODER,
@@ -25,6 +24,7 @@ from orthoglot.study.papers.measured import (
 from orthoglot.study.papers.published import PAPERS, SUITES, printed_numbers
 from orthoglot.study.papers.runs import Run
 from orthoglot.study.papers.table import write_records
+from orthoglot.study.report.frame import Measured
 
 TASKS = {
     "xnli", "americasnli", "sts17", "wmt21", "lareqa", "mewsli-x", "bucc", "tatoeba-112", "xcopa", "multieurlex",

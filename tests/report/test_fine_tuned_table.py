@@ -5,7 +5,7 @@ from __future__ import annotations
 from generated_records import record
 
 from orthoglot.statistics.records import ALL, Record
-from orthoglot.statistics.table import frame
+from orthoglot.study.report.frame import frame
 from orthoglot.study.report.tables import fine_tuned_table
 
 

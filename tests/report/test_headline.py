@@ -8,7 +8,7 @@ import pytest
 from generated_records import DEFINITIONS, DREAM, over_seeds, record
 
 from orthoglot.statistics.records import Record
-from orthoglot.statistics.table import frame
+from orthoglot.study.report.frame import frame
 from orthoglot.study.report.headline import Score, best_first, family, headline, sentences
 
 METHODS = (

@@ -6,7 +6,7 @@ import pytest
 from generated_records import over_seeds
 
 from orthoglot.statistics.records import Record
-from orthoglot.statistics.table import frame
+from orthoglot.study.report.frame import frame
 from orthoglot.study.report.heat import family_maps, heat_maps
 
 

@@ -22,9 +22,9 @@ import yaml
 from orthoglot.drawing.page import TABLES
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import Record, read_records
-from orthoglot.statistics.table import comparisons, frame, rows
 from orthoglot.study.papers.table import write_results
 from orthoglot.study.report import page, queries
+from orthoglot.study.report.frame import comparisons, frame, rows
 from orthoglot.study.report.page import report
 from orthoglot.study.report.panels import ROWS
 from orthoglot.study.report.plots import method_styles

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from generated_records import a_run, over_seeds
 
-from orthoglot.statistics.table import frame, where
 from orthoglot.study.report.corpus_tables import corpus_table, overlap_table, text_table
+from orthoglot.study.report.frame import frame, where
 from orthoglot.study.report.headline import Row, Score
 from orthoglot.study.report.plots import method_styles
 from orthoglot.study.report.queries import better, overall, title

@@ -7,7 +7,7 @@ from dataclasses import replace
 from generated_records import over_seeds, record
 
 from orthoglot.statistics.records import Record
-from orthoglot.statistics.table import frame
+from orthoglot.study.report.frame import frame
 from orthoglot.study.report.headline import Row, Score, headline
 from orthoglot.study.report.terminal import METHODS, screen, table
 

@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 from orthoglot.errors import DataError
-from orthoglot.statistics.comparisons import compare_methods
 from orthoglot.statistics.records import Record
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.summary import Key, Scored
+from orthoglot.study.report.comparisons import compare_methods
 from orthoglot.study.tasks.settings import EvaluationSettings
 
 N, PAIRS, SEEDS = 150, ("en-de", "en-zh"), (1, 2)

@@ -18,7 +18,7 @@ from orthoglot.errors import DataError, one_line
 from orthoglot.statistics.records import Record, read_records, write_records
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.summary import Key, read_scores, write_scores
-from orthoglot.statistics.table import Measured, frame
+from orthoglot.study.report.frame import Measured, frame
 
 ROOT = Path(__file__).parents[2]
 

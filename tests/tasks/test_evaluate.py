@@ -15,9 +15,9 @@ from threadpoolctl import threadpool_limits
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.statistics.comparisons import compare_methods
 from orthoglot.statistics.records import TRANSFER, Record, read_records
 from orthoglot.statistics.summary import Key, read_scores
+from orthoglot.study.report.comparisons import compare_methods
 from orthoglot.study.tasks.evaluate import evaluate
 from orthoglot.study.tasks.examples import read_examples
 from orthoglot.study.tasks.projections import project_pair, read_map

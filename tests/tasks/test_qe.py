@@ -16,8 +16,8 @@ from orthoglot.embeddings.store import EmbeddingStore, digests_of
 from orthoglot.statistics.records import Record, read_records
 from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.statistics.summary import Key, read_scores, summarise
-from orthoglot.statistics.table import frame
 from orthoglot.study.benchmarks.base import PairSet
+from orthoglot.study.report.frame import frame
 from orthoglot.study.report.tables import sections
 from orthoglot.study.tasks.evaluate import evaluate, run
 from orthoglot.study.tasks.graded_pairs import Grading

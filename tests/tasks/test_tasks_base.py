@@ -13,7 +13,7 @@ from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 from orthoglot.finite import usable
 from orthoglot.statistics.records import COMPUTED, FIELDS, NUMBERS, Record, read_records, write_records
-from orthoglot.statistics.table import frame
+from orthoglot.study.report.frame import frame
 from orthoglot.study.tasks.base import view
 
 

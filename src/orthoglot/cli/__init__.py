@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from functools import cache, wraps
 from importlib import import_module, metadata
+from importlib.util import find_spec
 from io import TextIOWrapper
 from typing import Annotated, Any
 
@@ -23,6 +24,7 @@ STATUS = {ConfigError: 2, OfflineError: 3, DataError: 4, OSError: 1, StoppedErro
 # The files with a command, as `--help` lists them.
 COMMANDS = "get explore fit evaluate encode split mine align calibrate score filter unbias export doctor"
 STUDY = "orthoglot.study.cli"
+STUDY_NEEDS = ("opustools", "pandas")  # which the tool does not
 # What commands of 1.0 are called now; the old names work as long as 1.x does (docs/versions.md).
 MOVED = {
     "checkpoint": "get",
@@ -72,12 +74,14 @@ class Study(TyperGroup):
 
 @cache
 def _study() -> Any:
-    try:
-        return typer.main.get_command(import_module(STUDY).app)
-    except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"orthoglot study needs the package {error.name}: pip install 'orthoglot[study]'"
-        ) from error
+    """The program of the study.
+
+    Raises:
+        ConfigError: its packages are not installed.
+    """
+    if missing := [package for package in STUDY_NEEDS if find_spec(package) is None]:
+        raise ConfigError(f"orthoglot study needs {', '.join(missing)}: pip install 'orthoglot[study]'")
+    return typer.main.get_command(import_module(STUDY).app)
 
 
 def stoppable(command: Callable[..., None], kept: str = NOTHING_KEPT) -> Callable[..., None]:

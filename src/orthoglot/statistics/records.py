@@ -238,15 +238,17 @@ def read_records(path: Path) -> list[Record]:
 
 
 def _of_parquet(path: Path) -> list[Record]:
-    import pandas as pd
+    from pyarrow import parquet
 
     try:
-        table = pd.read_parquet(path)
-        # Absent numbers are NaN or NA there, and None in a record.
-        rows = table.astype(object).where(table.notna(), None).to_dict("records")
+        rows = parquet.read_table(path).to_pylist()
         if not rows:
             raise DataError("it is empty")
-        return [Record.of({str(name): value for name, value in row.items()}) for row in rows]
+        # Absent numbers are null or NaN there, and None in a record.
+        return [
+            Record.of({name: None if value != value else value for name, value in row.items()})
+            for row in rows
+        ]
     except Exception as error:  # pyarrow raises errors of many types about a damaged file
         raise DataError(f"{path}: holds no records ({error})") from error
 

@@ -92,7 +92,7 @@ def read_run(place: str, **wanted: str) -> Run:
 
     from orthoglot.statistics.records import ALL, COMPARISON
     from orthoglot.statistics.summary import read_scores
-    from orthoglot.statistics.table import where
+    from orthoglot.study.report.frame import where
 
     path, scored = Path(place), {}
     if path.is_dir():
@@ -139,8 +139,8 @@ def compared(ours: Run, theirs: Run) -> pd.DataFrame:
 
 def _paired(names: Iterable[Name], ours: Run, theirs: Run) -> dict[Name, tuple[float, float]]:
     """The intervals of the differences of per-item scores, in the unit of the records."""
-    from orthoglot.statistics.comparisons import POINTS, chosen, differences
     from orthoglot.statistics.settings import ResamplingSettings
+    from orthoglot.study.report.comparisons import POINTS, chosen, differences
 
     settings = ResamplingSettings(resamples=RESAMPLES, confidence=CONFIDENCE, seed=SEED)
     found: dict[Name, tuple[float, float]] = {}
@@ -174,7 +174,7 @@ def _evaluations(results: Path) -> list[Path]:
 
 def _read(path: Path) -> pd.DataFrame:
     from orthoglot.statistics.records import read_records
-    from orthoglot.statistics.table import frame
+    from orthoglot.study.report.frame import frame
 
     return frame(read_records(path))
 

@@ -36,8 +36,8 @@ def results(
     shown to gain, or has the highest P@1.
     """
     from orthoglot.statistics.records import read_records
-    from orthoglot.statistics.table import frame
     from orthoglot.study.report import terminal
+    from orthoglot.study.report.frame import frame
     from orthoglot.study.report.headline import headline
 
     if (models is None) != (output is None):

@@ -16,9 +16,9 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from orthoglot.statistics.records import ALL
-from orthoglot.statistics.table import Name, Number, apart, paired
 from orthoglot.study.papers.published import Claim
 from orthoglot.study.papers.runs import SENTENCE, Run, Sides
+from orthoglot.study.report.frame import Name, Number, apart, paired
 
 HOLDS = "holds"
 FAILS = "does not hold"

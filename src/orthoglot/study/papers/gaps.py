@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import pandas as pd
 from markupsafe import Markup
 
-from orthoglot.statistics.comparisons import ORIGINAL
-from orthoglot.statistics.table import Name, Number
 from orthoglot.study.papers.measured import NO_METHOD, REASONS
 from orthoglot.study.papers.published import P_AT_1
 from orthoglot.study.papers.runs import SENTENCE, Run
 from orthoglot.study.report import plots
+from orthoglot.study.report.comparisons import ORIGINAL
+from orthoglot.study.report.frame import Name, Number
 from orthoglot.study.report.queries import title
 from orthoglot.study.report.tables import EMPTY, Cell, Table
 

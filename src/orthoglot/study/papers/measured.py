@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from orthoglot.statistics.comparisons import ORIGINAL
 from orthoglot.statistics.records import ALL, HEAD, LONG_TAIL, VIEWS
-from orthoglot.statistics.table import Name, Number
 from orthoglot.study.finetuning.settings import FINE_TUNED
 from orthoglot.study.papers.published import (
     P_AT_1,
@@ -22,6 +20,8 @@ from orthoglot.study.papers.published import (
     printed_numbers,
 )
 from orthoglot.study.papers.runs import SENTENCE, Run
+from orthoglot.study.report.comparisons import ORIGINAL
+from orthoglot.study.report.frame import Name, Number
 
 # The direction of a mean over a data set of the run as a whole.
 WHOLE = "all"

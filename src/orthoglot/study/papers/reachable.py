@@ -13,9 +13,7 @@ from itertools import permutations
 from typing import NamedTuple
 
 from orthoglot.encoders.settings import EncoderEntry
-from orthoglot.statistics.comparisons import ORIGINAL
 from orthoglot.statistics.records import GROUPS, Record, View
-from orthoglot.statistics.table import Measured
 from orthoglot.study.benchmarks.base import Benchmark, WithPivot
 from orthoglot.study.benchmarks.graded import GradedSettings
 from orthoglot.study.benchmarks.kinds.mining import MiningSettings
@@ -26,6 +24,8 @@ from orthoglot.study.finetuning.settings import FINE_TUNED
 from orthoglot.study.papers.measured import NO_LANGUAGE, REASONS, cells
 from orthoglot.study.papers.published import Paper, printed_numbers
 from orthoglot.study.papers.runs import Run
+from orthoglot.study.report.comparisons import ORIGINAL
+from orthoglot.study.report.frame import Measured
 from orthoglot.study.tasks.transfer import name_of_taught
 from orthoglot.training.settings import MethodSettings
 

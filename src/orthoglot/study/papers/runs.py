@@ -21,10 +21,8 @@ import numpy as np
 from safetensors import safe_open
 
 from orthoglot.errors import DataError
-from orthoglot.statistics.comparisons import ORIGINAL
 from orthoglot.statistics.intervals import over_trainings
 from orthoglot.statistics.records import ALL, LONG_TAIL, Record, read_records
-from orthoglot.statistics.table import Measured, Name, Number
 from orthoglot.study.papers.published import (
     CROSS_LINGUAL,
     METHODS,
@@ -35,6 +33,8 @@ from orthoglot.study.papers.published import (
     Claim,
     Paper,
 )
+from orthoglot.study.report.comparisons import ORIGINAL
+from orthoglot.study.report.frame import Measured, Name, Number
 from orthoglot.study.tasks.examples import Shown
 from orthoglot.training.speed import Speed, listed
 

@@ -18,9 +18,7 @@ from orthoglot.atomic import replacing
 from orthoglot.drawing.page import render
 from orthoglot.errors import DataError
 from orthoglot.receipts import holds
-from orthoglot.statistics.comparisons import ORIGINAL
 from orthoglot.statistics.records import ALL, Record, read_records
-from orthoglot.statistics.table import Measured, Name, Number
 from orthoglot.study.papers.claims import FAILS, HOLDS, Case, Outcome, evaluate_claims
 from orthoglot.study.papers.gaps import gap_figure, gap_table, gaps
 from orthoglot.study.papers.measured import NO_DATA, REASONS, WHOLE, Cell, cells, further_cells, whole_cells
@@ -35,7 +33,9 @@ from orthoglot.study.papers.published import (
 )
 from orthoglot.study.papers.runs import SENTENCE, Run
 from orthoglot.study.report import tables
+from orthoglot.study.report.comparisons import ORIGINAL
 from orthoglot.study.report.corpus_tables import language_table, seen
+from orthoglot.study.report.frame import Measured, Name, Number
 from orthoglot.study.report.page import LANGUAGES, TEXT_MAPS_FILE
 from orthoglot.study.report.panels import NOTE, ROWS, panels
 from orthoglot.study.report.queries import GEOMETRY, SHAPES, better

@@ -7,9 +7,9 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
-from orthoglot.statistics.comparisons import ORIGINAL
 from orthoglot.statistics.records import P_AT_1
-from orthoglot.statistics.table import comparisons, rows, where
+from orthoglot.study.report.comparisons import ORIGINAL
+from orthoglot.study.report.frame import comparisons, rows, where
 from orthoglot.study.report.queries import PROBE, overall, significance, undivided
 from orthoglot.study.tasks.registry import NWAY
 
@@ -79,7 +79,7 @@ def headline(
     lowest by language, both on average over the encoders: a choice made on the scores that are shown.
 
     Args:
-        records: as `orthoglot.statistics.table.frame` makes them.
+        records: as `orthoglot.study.report.frame.frame` makes them.
         most: methods. Of more, the first of these are kept: undivided, ours, the best of each family by rank, the
             other published ones by rank.
         authors: learning rate of a method's authors by its terms, "NAME=WEIGHT".

@@ -10,7 +10,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from orthoglot.statistics.records import ALL
-from orthoglot.statistics.table import where
+from orthoglot.study.report.frame import where
 from orthoglot.study.report.plots import COLOURS
 from orthoglot.study.report.queries import GEOMETRY, SHAPES, undivided
 from orthoglot.study.tasks.projections import Map, TextMap

@@ -20,12 +20,12 @@ from orthoglot.drawing.page import render
 from orthoglot.drawing.svg import Spec, file, svg
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
-from orthoglot.statistics.comparisons import compare_methods
 from orthoglot.statistics.records import P_AT_1, Record, read_records, write_records
 from orthoglot.statistics.summary import read_scores
-from orthoglot.statistics.table import frame, rows, where
 from orthoglot.study.pretraining import emma_x_diagnostics as diagnostics
 from orthoglot.study.report import corpus_tables, maps, plots, queries, tables
+from orthoglot.study.report.comparisons import compare_methods
+from orthoglot.study.report.frame import frame, rows, where
 from orthoglot.study.report.headline import Row, headline, sentences
 from orthoglot.study.report.heat import HeatMap, family_maps, heat_maps
 from orthoglot.study.report.maps import Panel

@@ -19,8 +19,8 @@ from scipy.optimize import isotonic_regression
 
 from orthoglot.drawing.svg import COLOURS, Spec, svg
 from orthoglot.statistics.records import GROUPS
-from orthoglot.statistics.table import rows, spread, where
 from orthoglot.study.pretraining.emma_x_diagnostics import signs
+from orthoglot.study.report.frame import rows, spread, where
 from orthoglot.study.report.queries import GEOMETRY, SHAPES, label, overall, undivided
 
 MARKERS = ("circle", "triangle-up", "square", "diamond", "cross", "triangle-down", "stroke", "triangle-left")

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from orthoglot.statistics.records import ALL, F1, MAP, MRP, P_AT_1, PROPORTIONS, SAME_LANGUAGE
-from orthoglot.statistics.table import comparisons, rows, spread
+from orthoglot.study.report.frame import comparisons, rows, spread
 from orthoglot.study.tasks import registry
 from orthoglot.study.tasks.registry import NWAY
 

@@ -11,9 +11,9 @@ import numpy as np
 from scipy import stats
 
 from orthoglot.errors import ConfigError
-from orthoglot.statistics.comparisons import ORIGINAL
 from orthoglot.statistics.records import P_AT_1, Record
-from orthoglot.statistics.table import Measured, Name, Number, apart
+from orthoglot.study.report.comparisons import ORIGINAL
+from orthoglot.study.report.frame import Measured, Name, Number, apart
 from orthoglot.study.report.tables import EMPTY, Cell, Table
 
 # Use: (task, metric) of the meaning view; the metric of a correlation is that of the paper which scores it.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 import pandas as pd
 
 from orthoglot.statistics.records import ALL, GROUPS, MAE, P_AT_1, PROPORTIONS, TRANSFER
-from orthoglot.statistics.table import comparisons, rows, spread, where
+from orthoglot.study.report.frame import comparisons, rows, spread, where
 from orthoglot.study.report.headline import CLOSED_FORM, Row, Score
 from orthoglot.study.report.queries import (
     COMPARED,

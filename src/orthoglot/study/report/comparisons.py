@@ -24,9 +24,9 @@ from orthoglot.statistics.resampling import (
 )
 from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.statistics.summary import Scored
-from orthoglot.statistics.table import paired
 from orthoglot.statistics.weighted import MEASURES, Metric
 from orthoglot.streams import derive
+from orthoglot.study.report.frame import paired
 
 ORIGINAL = "original"
 # Before the name of a metric whose absolute values are compared.
