@@ -45,22 +45,6 @@ def test_e1_the_bag_and_its_entropy() -> None:
     assert made.mass.item() == 1
 
 
-def test_e2_divergence_from_uniform() -> None:
-    assert of_logits(UNIFORM, bag(SENTENCE)).item() == pytest.approx(math.log(4) - 1.039721, abs=1e-6)
-
-
-def test_e3_sum_over_rows_and_vocabulary() -> None:
-    twice = of_logits(UNIFORM.repeat(2, 1), bag(SENTENCE, SENTENCE))
-    assert twice.item() == pytest.approx(0.693147, abs=1e-6)
-
-
-def test_e4_gradient_is_prediction_minus_bag() -> None:
-    logits = UNIFORM.clone().requires_grad_()
-    of_logits(logits, bag(SENTENCE)).backward()
-    assert logits.grad is not None
-    torch.testing.assert_close(logits.grad[0], torch.tensor([0.25, 0, 0, -0.25], dtype=torch.float64))
-
-
 def test_e5_the_released_reading_gives_each_distinct_token_the_same() -> None:
     released = bag(SENTENCE, reading="distinct")
     assert dense(released, 4).tolist() == [[0, 0.25, 0.25, 0.25]]
@@ -74,17 +58,6 @@ def test_e5_the_released_reading_gives_each_distinct_token_the_same() -> None:
     certain = BAG.clamp(min=1e-300).log()[None]
     assert of_logits(certain, released).item() == pytest.approx(-0.173287, abs=1e-6)
     assert of_logits(certain, bag(SENTENCE)).item() == pytest.approx(0, abs=1e-9)
-
-
-def test_e6_order_does_not_matter() -> None:
-    logits = torch.randn(1, 4, dtype=torch.float64)
-    torch.testing.assert_close(of_logits(logits, bag(SENTENCE)), of_logits(logits, bag([3, 1, 2, 3])))
-
-
-def test_e6_a_longer_sentence_of_the_same_batch_changes_nothing() -> None:
-    both = bag([1], SENTENCE, [3, 1, 2, 2, 1, 3, 3, 3])
-    assert torch.equal(dense(both, 4)[1], BAG)
-    assert both.entropy[1].item() == pytest.approx(1.039721, abs=1e-6)
 
 
 @pytest.mark.parametrize(

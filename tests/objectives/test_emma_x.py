@@ -119,11 +119,6 @@ def test_x15_a_mean_in_the_numerator_adds_a_constant_and_leaves_the_gradient() -
     torch.testing.assert_close(torch.autograd.grad(ours, sims)[0], theirs)
 
 
-def test_x17_a_constant_changes_nothing_and_the_last_rank_is_never_a_numerator() -> None:
-    torch.testing.assert_close(ranked(SIMS + 3, RANKS, ONES), ranked(SIMS, RANKS, ONES))
-    assert ranked(SIMS, torch.full((1, 4), 4), ONES) == [0, 0, 0]
-
-
 def test_each_term_is_the_formula_and_what_is_not_valid_is_not_there() -> None:
     generator = torch.Generator().manual_seed(1)
     sims = 2 * torch.rand(5, 8, dtype=torch.float64, generator=generator) - 1

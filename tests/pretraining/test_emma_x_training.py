@@ -18,7 +18,7 @@ from kills import kill_at_saves
 from torch import Tensor, nn
 from torch.nn import functional
 from toy_training import SETTINGS, history_of, word_for_word, write_folder
-from training_process import train_together
+from training_process import train_each_together
 
 from orthoglot.encoders.kinds import load_encoder
 from orthoglot.encoders.kinds.emma_x import EmmaXSettings
@@ -513,39 +513,43 @@ def same(alone: Path, both: Path) -> None:
     assert last[1]["valid.score_1"] == pytest.approx(last[0]["valid.score_1"], abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("parallel_phase", "text_phase"),
-    [
-        ({}, {"text": "both"}),
-        ({}, {"text": "beside", "known_pairs": 4}),
-        ({"order": "apart", "virtual": "released"}, KNOWN),
-        ({}, {"text": "both", "known_pairs": 8, "fixed_classifier": True}),
-    ],
-    ids=["both", "beside", "released", "fixed"],
-)
-def test_two_processes_share_queue_and_scores_and_give_the_training_of_one(
-    parallel_phase: dict[str, Any], text_phase: dict[str, Any], bitext: list[Path], tmp_path: Path
-) -> None:
-    """Of text whose steps divide by two, so that none is cut."""
-    network = SETTINGS.network.model_copy(update={"dropout": 0.0, "attention_dropout": 0.0})
+# What both phases of a training in two processes change; their text divides by two, so that no step is cut.
+TOGETHER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "both": ({}, {"text": "both"}),
+    "beside": ({}, {"text": "beside", "known_pairs": 4}),
+    "released": ({"order": "apart", "virtual": "released"}, KNOWN),
+    "fixed": ({}, {"text": "both", "known_pairs": 8, "fixed_classifier": True}),
+}
+
+
+def of_processes(count: int, name: str) -> EmmaXSettings:
+    """An entry of `TOGETHER` without dropout, of which each process draws its own; a step has as many rows in all."""
+    parallel_phase, text_phase = TOGETHER[name]
+    share = {"batch_size": 16 // count}
+    shares = {key: text_phase[key] // count for key in ("batch_size", "known_pairs") if key in text_phase}
     short = {"steps": 8, "validate_every": 4}
-    one = EMMA.model_copy(
+    return EMMA.model_copy(
         update={
-            "network": network,
-            "parallel": EMMA.parallel.model_copy(update=short | parallel_phase),
-            "text": EMMA.text.model_copy(update=FEW_VOTES | text_phase),
+            "network": SETTINGS.network.model_copy(update={"dropout": 0.0, "attention_dropout": 0.0}),
+            "processes": count,
+            "parallel": EMMA.parallel.model_copy(update=short | share | parallel_phase),
+            "text": EMMA.text.model_copy(update=FEW_VOTES | share | text_phase | shares),
         }
     )
-    half = {"batch_size": 8}
-    halved = {name: text_phase[name] // 2 for name in ("batch_size", "known_pairs") if name in text_phase}
-    two = one.model_copy(
-        update={
-            "processes": 2,
-            "parallel": EMMA.parallel.model_copy(update=short | half | parallel_phase),
-            "text": EMMA.text.model_copy(update=FEW_VOTES | half | text_phase | halved),
-        }
-    )
-    same(run(bitext, tmp_path / "one", one), train_together(two, bitext, tmp_path / "two"))
+
+
+@pytest.fixture(scope="module")
+def together(bitext: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Encoders that two processes trained, by entry of `TOGETHER`."""
+    settings = {name: of_processes(2, name) for name in TOGETHER}
+    return train_each_together(settings, bitext, tmp_path_factory.mktemp("together"))
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_two_processes_share_queue_and_scores_and_give_the_training_of_one(
+    name: str, together: dict[str, Path], bitext: list[Path], tmp_path: Path
+) -> None:
+    same(run(bitext, tmp_path, of_processes(1, name)), together[name])
 
 
 def test_languages_with_few_pairs_are_watched_and_choose_nothing(tmp_path: Path) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+import traceback
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -38,23 +41,51 @@ def start_training(
         start: the encoder to start from.
         kill_at: save after every step, and die after the saves of these numbers; None for neither.
     """
-    output, job = place / "encoder", place / "job.json"
-    output.mkdir(parents=True, exist_ok=True)
-    files = [output, place / "state", tokens_of(settings, bitext, place, start), *bitext]
-    values = {"settings": settings.model_dump(), "files": list(map(str, files)), "kill_at": kill_at}
-    job.write_text(json.dumps(values | {"encoders": {"start": str(start)} if start else {}}))
-    command = [sys.executable, *(TORCHRUN if settings.processes > 1 else ()), __file__, str(job)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    launcher = TORCHRUN if settings.processes > 1 else ()
+    return _started([_job(settings, bitext, place, start, kill_at)], *launcher)
 
 
 def train_together(
     settings: TrainingSettings, bitext: Sequence[Path], place: Path, start: Path | None = None
 ) -> Path:
     """The encoder that the processes of `start_training` made."""
-    _, errors = (process := start_training(settings, bitext, place, start)).communicate(timeout=300)
-    assert process.returncode == 0, errors
+    _wait_for(start_training(settings, bitext, place, start))
     return place / "encoder"
+
+
+def train_each_together(
+    settings: Mapping[str, TrainingSettings], bitext: Sequence[Path], place: Path
+) -> dict[str, Path]:
+    """The encoders by name that two processes each made, whose libraries are imported once for all of them."""
+    _wait_for(_started([_job(settings[name], bitext, place / name) for name in settings]))
+    return {name: place / name / "encoder" for name in settings}
+
+
+def _job(
+    settings: TrainingSettings,
+    bitext: Sequence[Path],
+    place: Path,
+    start: Path | None = None,
+    kill_at: Sequence[int] | None = None,
+) -> Path:
+    """The file that tells the processes what to train."""
+    output, job = place / "encoder", place / "job.json"
+    output.mkdir(parents=True, exist_ok=True)
+    files = [output, place / "state", tokens_of(settings, bitext, place, start), *bitext]
+    values = {"settings": settings.model_dump(), "files": list(map(str, files)), "kill_at": kill_at}
+    job.write_text(json.dumps(values | {"encoders": {"start": str(start)} if start else {}}))
+    return job
+
+
+def _started(jobs: Sequence[Path], *launcher: str) -> subprocess.Popen[str]:
+    command = [sys.executable, *launcher, __file__, *map(str, jobs)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+
+
+def _wait_for(process: subprocess.Popen[str]) -> None:
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
 
 
 def _train(job: Path) -> None:
@@ -69,5 +100,37 @@ def _train(job: Path) -> None:
     make_encoder(settings, "toy", inputs, RunOptions("cpu", state), output)
 
 
+def _train_in_two_processes(job: Path) -> None:
+    """Train in two copies of this process, with the variables that torchrun sets."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    meeting = {"MASTER_ADDR": "localhost", "MASTER_PORT": str(port), "TORCHELASTIC_RUN_ID": "test"}
+    processes = []
+    for rank in range(2):
+        if process := os.fork():
+            processes.append(process)
+            continue
+        os.environ |= meeting | {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
+        try:
+            _train(job)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    for _ in range(2):
+        process, status = os.wait()
+        processes.remove(process)
+        if status:
+            for other in processes:  # it waits for the one that failed
+                os.kill(other, signal.SIGKILL)
+            sys.exit(1)
+
+
 if __name__ == "__main__":
-    _train(Path(sys.argv[1]))
+    given = [Path(name) for name in sys.argv[1:]]
+    if len(given) == 1:
+        _train(given[0])
+    else:
+        for path in given:
+            _train_in_two_processes(path)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from toy_training import SETTINGS, history_of, train_ems, write_toy_bitext
-from training_process import start_training, train_together
+from training_process import start_training, train_each_together, train_together
 
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
@@ -30,9 +30,16 @@ def bitext(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def gathered(bitext: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The encoder that two processes trained without a stop, each with the negatives of both."""
-    return train_together(GATHERED, bitext, tmp_path_factory.mktemp("gathered"))
+def encoders(bitext: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """By their negatives, the encoders that two processes trained without a stop."""
+    settings = {"local": TWO, "gathered": GATHERED}
+    return train_each_together(settings, bitext, tmp_path_factory.mktemp("encoders"))
+
+
+@pytest.fixture
+def gathered(encoders: dict[str, Path]) -> Path:
+    """The encoder of processes that have each the negatives of both."""
+    return encoders["gathered"]
 
 
 def test_gathered_negatives_give_the_training_of_one_process(
@@ -46,10 +53,9 @@ def test_gathered_negatives_give_the_training_of_one_process(
         assert other["valid.total"] == pytest.approx(row["valid.total"], rel=1e-3)
 
 
-def test_local_negatives_are_another_training(bitext: list[Path], gathered: Path, tmp_path: Path) -> None:
+def test_local_negatives_are_another_training(encoders: dict[str, Path]) -> None:
     """As the paper did: fewer negatives, so a lower contrastive loss in training."""
-    local = train_together(TWO, bitext, tmp_path)
-    first, other = (history_of(folder)[0] for folder in (local, gathered))
+    first, other = (history_of(encoders[name])[0] for name in ("local", "gathered"))
     assert first["train.contrastive"] < other["train.contrastive"] - 0.5
 
 
