@@ -1,8 +1,9 @@
 """The jobs that params.yaml asks for, each with a key that changes exactly when its result may change.
 
-A job makes one folder. Its key is a digest of its verb, folder, settings, code (digests.py), outside files, and the
-keys of its inputs. The folder's receipt carries the key in its name, `FOLDER/receipt/KEY.json`, and is the output that
-a rule declares. So a result is recognised wherever it comes from: an earlier run, DVC's cache, a pull, an experiment.
+A job makes one folder. Its key is a digest of its verb, folder, settings, code (orthoglot.jobs.digests), outside files,
+and the keys of its inputs. The folder's receipt carries the key in its name, `FOLDER/receipt/KEY.json`, and is the
+output that a rule declares. So a result is recognised wherever it comes from: an earlier run, DVC's cache, a pull, an
+experiment.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from checks import EncoderChecks, absent, check_benchmarks, check_opus, check_parts
-from digests import SOURCE, code, digest, files_digest, texts
 from orthoglot import __version__, config, receipts
 from orthoglot.benchmarks.base import Benchmark
 from orthoglot.encoders.kinds import SAVED_AS, EncoderSettings, kind
@@ -26,7 +26,8 @@ from orthoglot.encoders.training_settings import TrainingSettings
 from orthoglot.entries import closest
 from orthoglot.errors import ConfigError
 from orthoglot.finetuning.settings import FINE_TUNED, FineTuningSettings
-from orthoglot.jobs.job import parts
+from orthoglot.jobs.digests import SOURCE, digest, files_digest, job_code
+from orthoglot.jobs.job import key_of, parts
 from orthoglot.languages import parse_pair
 from orthoglot.packages import installed_package
 from orthoglot.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS, SUITES
@@ -59,6 +60,7 @@ class Job:
     Attributes:
         settings: decide the result.
         inputs: folders of earlier jobs, by role.
+        selects: what it uses of registries without its settings naming it.
         own: the user's files that it reads, each with the entry of params.yaml that names it.
         code: the digest of each module that it runs, by name.
         files: SHA-256 of every outside file that it reads, by path.
@@ -69,6 +71,7 @@ class Job:
     settings: dict[str, Any]
     inputs: dict[str, list[str]]
     key: str
+    selects: Sequence[str]
     own: Mapping[str, str]
     code: Mapping[str, str]
     files: Mapping[str, str]
@@ -202,14 +205,12 @@ class Plan:
             for role, folders in job.inputs.items()
         }
         content = {
-            "verb": job.verb,
             "key": job.key,
             "output": job.folder,
             "settings": job.settings,
             "inputs": inputs,
-            "code": job.code,
+            "selects": job.selects,
             "files": job.files,
-            "texts": texts(tuple(job.code)),
             # What follows is not part of the key, as it decides no result.
             "device": self.params.device,
             "api": os.environ.get("ORTHOGLOT_OPUS_API", self.params.opus_api),
@@ -336,17 +337,15 @@ class Plan:
         files: Sequence[str] = (),
         own: Mapping[str, str] | None = None,
     ) -> str:
-        """Plan a job; `selects` names what it uses of registries without its settings naming it."""
+        """Plan a job; its folder."""
         own = own or {}
-        modules = code(
-            verb, frozenset([*_strings(settings), *selects]), frozenset([*_kinds_in(settings), *selects])
-        )
         # Relative, so that a workspace may be moved.
         paths = [*own, *files]
         read = dict(zip(map(_named, paths), files_digest(paths), strict=True))
-        job = Job(verb, folder, settings, inputs, "", own, modules, read)
+        modules = job_code(verb, settings, selects)
+        job = Job(verb, folder, settings, inputs, "", selects, own, modules, read)
         keys = {role: {name: self.jobs[name].key for name in folders} for role, folders in inputs.items()}
-        self.jobs[folder] = replace(job, key=digest([verb, folder, job.parts, keys]))
+        self.jobs[folder] = replace(job, key=key_of(verb, folder, job.parts, keys))
         return folder
 
     def _corpora(self) -> None:
@@ -779,22 +778,3 @@ def _named(path: str) -> str:
     """A file's path relative to the workspace; of the package, as in the workspace that has this source."""
     inside = Path(path).is_relative_to(SOURCE)
     return str(Path(path).relative_to(SOURCE.parent)) if inside else os.path.relpath(path)
-
-
-def _kinds_in(settings: Any) -> Iterator[str]:
-    """The names of modules in the settings: formats, kinds of benchmarks and encoders, architectures, tasks."""
-    for name, value in settings.items() if isinstance(settings, dict) else ():
-        yield from _strings(value) if name in ("kind", "architecture", "tasks") else _kinds_in(value)
-    for value in settings if isinstance(settings, list) else ():
-        yield from _kinds_in(value)
-
-
-def _strings(settings: Any) -> Iterator[str]:
-    """Every string in the settings: values, and keys but those of nested settings."""
-    if isinstance(settings, dict):
-        yield from (name for name, value in settings.items() if not isinstance(value, dict))
-    if isinstance(settings, dict | list):
-        for value in settings.values() if isinstance(settings, dict) else settings:
-            yield from _strings(value)
-    elif isinstance(settings, str):
-        yield settings

@@ -12,8 +12,8 @@ import pytest
 from shipped_settings import shipped_values
 from workspace import ROOT
 
-import digests
 from orthoglot import config
+from orthoglot.jobs import digests
 from plan import STAGES, Plan
 
 VERBS = sorted(verb for verbs in STAGES.values() for verb in verbs)

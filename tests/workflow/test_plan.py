@@ -478,7 +478,7 @@ def test_a_decompose_job_knows_the_digest_of_its_code(values: dict[str, Any]) ->
 
 def described(plan: Plan, folder: str) -> Job:
     """A job as its verb gets it."""
-    return Job(plan.as_json(plan.jobs[folder].key))
+    return Job(plan.jobs[folder].verb, plan.as_json(plan.jobs[folder].key))
 
 
 def test_an_embed_job_takes_all_cores_for_a_frozen_encoder_alone(values: dict[str, Any]) -> None:
@@ -558,10 +558,15 @@ def test_every_verb_has_a_rule_and_every_stage_a_target() -> None:
     named = set(re.findall(r"^ *rule (\w+):", rules, re.M))
     verbs = {"tabulate"}.union(*STAGES.values())
     assert named >= verbs - {"tabulate"}
-    assert verbs == {path.stem for path in (ROOT / "src/orthoglot/jobs").glob("[a-z]*.py")} - {"job"}
+    assert verbs == {path.stem for path in (ROOT / "src/orthoglot/jobs").glob("[a-z]*.py")} - {
+        "digests",
+        "job",
+    }
     assert {name: stage["cmd"].split()[-1] for name, stage in DVC.items()} == {
         name: f"stage_{name}" for name in STAGES
     }
+    run = dict(re.findall(r"^rule (\w+):.*?orthoglot job (\w+) ", rules, re.M | re.S))
+    assert run == {verb: verb for verb in verbs - {"tabulate"}}
     for shell in re.findall(r'^ +"(.*orthoglot .*|rm .*)"$', rules, re.M):
         quoted = re.findall(r"\{(\w+[.\w]*)(:q)?\}", shell)
         assert all(q or name in ("threads", "params.verb") for name, q in quoted), shell

@@ -1,6 +1,7 @@
 # What all rules share. The plan (workflow/plan.py) knows each job by its key, a digest of settings, code and inputs.
 # A rule makes a folder. What Snakemake sees of it is its receipt, FOLDER/receipt/KEY.json, which exists when the job with
 # this key is done: `made` is the receipt of the folder that a rule makes, `done` are those of the folders that it reads.
+# `params: settings` names what of params.yaml, in the preset or in an entry of the catalogue, is part of the keys.
 # Jobs that most others wait for go first (priority).
 import re
 import shlex
@@ -48,7 +49,7 @@ def done(*folders, by=None):
 
 
 def job(wildcards):
-    """Parameter function: the job as `orthoglot job` reads it."""
+    """Parameter function: the job as `orthoglot job VERB` reads it."""
     return plan.as_json(wildcards.key)
 
 

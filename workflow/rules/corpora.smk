@@ -12,8 +12,9 @@ rule generate:
         runtime=60,
     params:
         job=job,
+        settings=["corpora"],
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job generate <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # Archives from OPUS, over the network
@@ -30,8 +31,9 @@ rule fetch:
         runtime=720,
     params:
         job=job,
+        settings=["corpora"],
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job fetch <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # Files of a test set or corpus that have addresses, over the network
@@ -48,8 +50,9 @@ rule download:
         runtime=720,
     params:
         job=job,
+        settings=["corpora", "benchmarks"],
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job download <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # A test set in the form that all tasks read
@@ -72,8 +75,9 @@ rule benchmark:
         runtime=240,  # of ParaCrawl 222 million sentence pairs are read
     params:
         job=job,
+        settings=["benchmarks"],
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job benchmark <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # Clean sentence pairs without those of the benchmarks, in three splits
@@ -97,8 +101,9 @@ rule prepare:
         runtime=60,
     params:
         job=job,
+        settings=["corpora", "max_pairs", "cleaning", "splits"],
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job prepare <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # Clean text without translations, in shards
@@ -123,5 +128,6 @@ rule shard:
         runtime=60,
     params:
         job=job,
+        settings=["corpora", "cleaning"],
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job shard <<< {params.job:q} 2>&1 | to_log {log:q}"

@@ -18,5 +18,6 @@ rule decompose:
         gpu=gpu,
     params:
         job=job,
+        settings=["methods", "decomposition", "seeds", "embedding"],
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job decompose <<< {params.job:q} 2>&1 | to_log {log:q}"

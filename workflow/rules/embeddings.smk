@@ -18,5 +18,6 @@ rule embed:
         gpu=gpu,
     params:
         job=job,
+        settings=["embedding"],
     shell:
-        "orthoglot job --processes {threads} <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job embed --processes {threads} <<< {params.job:q} 2>&1 | to_log {log:q}"

@@ -17,8 +17,9 @@ rule tokenise:
         runtime=240,
     params:
         job=job,
+        settings=["encoders"],
     shell:
-        "RAYON_NUM_THREADS={threads} orthoglot job --processes {threads} <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "RAYON_NUM_THREADS={threads} orthoglot job tokenise --processes {threads} <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # A trained encoder, or one that was trained elsewhere
@@ -43,5 +44,6 @@ rule pretrain:
         gpu=gpu,
     params:
         job=job,
+        settings=["encoders", "variants"],
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job pretrain <<< {params.job:q} 2>&1 | to_log {log:q}"

@@ -22,8 +22,9 @@ rule evaluate:
         gpu=gpu,
     params:
         job=job,
+        settings=["encoders", "evaluation"],
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job evaluate <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # All records, their tables and figures, and one HTML page
@@ -62,8 +63,9 @@ rule report:
         runtime=60,
     params:
         job=job_of("results"),
+        settings=["loss", "methods", "evaluation"],
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job report <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # An encoder that goes on training on a benchmark, and what it scores
@@ -84,8 +86,9 @@ rule finetune:
         gpu=gpu,
     params:
         job=job,
+        settings=["fine_tuning"],
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job finetune <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # The records of an encoder's fine-tunings
@@ -106,5 +109,6 @@ rule gather:
         runtime=60,
     params:
         job=job,
+        settings=["encoders", "evaluation"],
     shell:
-        "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot job gather <<< {params.job:q} 2>&1 | to_log {log:q}"

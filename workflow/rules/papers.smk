@@ -28,5 +28,6 @@ for folder in plan.tables():
             runtime=60,
         params:
             job=job_of(folder),
+            settings=["evaluation", "variants"],
         shell:
-            "orthoglot job <<< {params.job:q} 2>&1 | to_log {log:q}"
+            "orthoglot job tabulate <<< {params.job:q} 2>&1 | to_log {log:q}"
