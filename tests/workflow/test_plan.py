@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from workspace import ROOT
 
 import bridge
-import plan as workflow_plan
+import grid
 from orthoglot import config
 from orthoglot.errors import ConfigError
 from orthoglot.jobs.job import Job
@@ -157,8 +157,8 @@ def test_a_table_is_due_when_its_paper_or_the_report_changes(
         assert plan.receipts("tabulate") == []
         return {f"tables/{paper}": plan.job(f"tables/{paper}").key for paper in DECOMPOSER_PAPERS}
 
-    shutil.copytree(workflow_plan.PUBLISHED, tmp_path / "published")
-    monkeypatch.setattr(workflow_plan, "PUBLISHED", tmp_path / "published")
+    shutil.copytree(grid.PUBLISHED, tmp_path / "published")
+    monkeypatch.setattr(grid, "PUBLISHED", tmp_path / "published")
     before = tables(values)
     assert set(before) == {"tables/oracle", "tables/seed"}
     with open(tmp_path / "published" / "seed.csv", "a") as handle:
