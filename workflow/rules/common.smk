@@ -2,7 +2,8 @@
 # A rule makes a folder. What Snakemake sees of it is its receipt, FOLDER/receipt/KEY.json, which exists when the job with
 # this key is done: `made` is the receipt of the folder that a rule makes, `done` are those of the folders that it reads.
 # `params: settings` names what of params.yaml, in the preset or in an entry of the catalogue, is part of the keys.
-# Jobs that most others wait for go first (priority).
+# Jobs that most others wait for go first (priority). mem_mb and runtime (minutes) are bounds for a scheduler, set by hand
+# for the presets of the papers and not measured: `benchmark` records max_rss in MB, and seconds, to set them from.
 import re
 import shlex
 
@@ -34,6 +35,11 @@ def made(folder):
 def log_of(folder):
     """The log of the job that makes a folder."""
     return f"logs/{folder}.{{key}}.log"
+
+
+def benchmark_of(folder):
+    """What the job that makes a folder took, beside its log."""
+    return f"logs/{folder}.{{key}}.tsv"
 
 
 def done(*folders, by=None):

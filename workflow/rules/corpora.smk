@@ -4,6 +4,8 @@ rule generate:
         made("data/{preset}/invented/{corpus}"),
     log:
         log_of("data/{preset}/invented/{corpus}"),
+    benchmark:
+        benchmark_of("data/{preset}/invented/{corpus}")
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
@@ -23,6 +25,8 @@ rule fetch:
         made("data/{preset}/opus/{corpus}"),
     log:
         log_of("data/{preset}/opus/{corpus}"),
+    benchmark:
+        benchmark_of("data/{preset}/opus/{corpus}")
     conda:
         "../envs/orthoglot.yaml"
     threads: 4  # archives that it fetches at once
@@ -42,6 +46,8 @@ rule download:
         made("data/{preset}/files/{entry}"),
     log:
         log_of("data/{preset}/files/{entry}"),
+    benchmark:
+        benchmark_of("data/{preset}/files/{entry}")
     conda:
         "../envs/orthoglot.yaml"
     threads: 4  # files that it fetches at once
@@ -67,6 +73,8 @@ rule benchmark:
         made("data/{preset}/benchmarks/{benchmark}"),
     log:
         log_of("data/{preset}/benchmarks/{benchmark}"),
+    benchmark:
+        benchmark_of("data/{preset}/benchmarks/{benchmark}")
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
@@ -93,6 +101,8 @@ rule prepare:
         made("data/{preset}/bitext/{pair}"),
     log:
         log_of("data/{preset}/bitext/{pair}"),
+    benchmark:
+        benchmark_of("data/{preset}/bitext/{pair}")
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
@@ -120,6 +130,8 @@ rule shard:
         made("data/{preset}/text/{language}"),
     log:
         log_of("data/{preset}/text/{language}"),
+    benchmark:
+        benchmark_of("data/{preset}/text/{language}")
     conda:
         "../envs/orthoglot.yaml"
     threads: 1

@@ -8,6 +8,8 @@ rule decompose:
         made("models/{preset}/decomposers/{encoder}/{method}"),
     log:
         log_of("models/{preset}/decomposers/{encoder}/{method}"),
+    benchmark:
+        benchmark_of("models/{preset}/decomposers/{encoder}/{method}")
     priority: 1
     conda:
         "../envs/orthoglot.yaml"

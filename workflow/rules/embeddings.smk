@@ -8,6 +8,8 @@ rule embed:
         made("embeddings/{preset}/{encoder}"),
     log:
         log_of("embeddings/{preset}/{encoder}"),
+    benchmark:
+        benchmark_of("embeddings/{preset}/{encoder}")
     priority: 2
     conda:
         "../envs/orthoglot.yaml"

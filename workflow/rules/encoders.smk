@@ -8,6 +8,8 @@ rule tokenise:
         made("models/{preset}/tokens/{tokens}"),
     log:
         log_of("models/{preset}/tokens/{tokens}"),
+    benchmark:
+        benchmark_of("models/{preset}/tokens/{tokens}")
     priority: 3
     conda:
         "../envs/orthoglot.yaml"
@@ -33,6 +35,8 @@ rule pretrain:
         made("models/{preset}/encoders/{encoder}"),
     log:
         log_of("models/{preset}/encoders/{encoder}"),
+    benchmark:
+        benchmark_of("models/{preset}/encoders/{encoder}")
     priority: 3
     conda:
         "../envs/orthoglot.yaml"

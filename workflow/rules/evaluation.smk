@@ -13,6 +13,8 @@ rule evaluate:
         made("evaluations/{preset}/{encoder}/{method}"),
     log:
         log_of("evaluations/{preset}/{encoder}/{method}"),
+    benchmark:
+        benchmark_of("evaluations/{preset}/{encoder}/{method}")
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
@@ -55,6 +57,8 @@ rule report:
         ),
     log:
         f"logs/results.{plan.job('results').key}.log",
+    benchmark:
+        f"logs/results.{plan.job('results').key}.tsv"
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
@@ -77,6 +81,10 @@ rule finetune:
         made("evaluations/{preset}/{encoder}/fine-tuning/{benchmark}/seed{seed}"),
     log:
         log_of("evaluations/{preset}/{encoder}/fine-tuning/{benchmark}/seed{seed}"),
+    benchmark:
+        benchmark_of(
+            "evaluations/{preset}/{encoder}/fine-tuning/{benchmark}/seed{seed}"
+        )
     conda:
         "../envs/orthoglot.yaml"
     threads: cores
@@ -101,6 +109,8 @@ rule gather:
         made("evaluations/{preset}/{encoder}/fine-tuned"),
     log:
         log_of("evaluations/{preset}/{encoder}/fine-tuned"),
+    benchmark:
+        benchmark_of("evaluations/{preset}/{encoder}/fine-tuned")
     conda:
         "../envs/orthoglot.yaml"
     threads: 1

@@ -20,6 +20,8 @@ for folder in plan.tables():
             ),
         log:
             f"logs/{folder}.{plan.job(folder).key}.log",
+        benchmark:
+            f"logs/{folder}.{plan.job(folder).key}.tsv"
         conda:
             "../envs/orthoglot.yaml"
         threads: 1
