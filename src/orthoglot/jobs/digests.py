@@ -161,7 +161,7 @@ def _module(name: str) -> Module:
         tree = ast.parse(text)
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
         imports, entries = sorted({*_imports(tree)} - {name}), _entries(tree, package)  # before the digest
-        known[state] = [digest([_shape(tree), templates]), imports, entries]
+        known[state] = [digest([shape(tree), templates]), imports, entries]
     return Module(*known[state])
 
 
@@ -209,23 +209,23 @@ def _entries(tree: ast.AST, package: str) -> dict[str, tuple[str, list[str]]]:
             ]
             full = [f"{before}{module}" for module in named for before in (f"{package}.", f"{PACKAGE}.", "")]
             if isinstance(key, ast.Constant) and (modules := [*filter(path_of, full)]):
-                entries[str(key.value)] = digest(_shape(value)), modules
+                entries[str(key.value)] = digest(shape(value)), modules
             else:
                 kept.append((key, value))
         node.keys, node.values = [key for key, _ in kept], [value for _, value in kept]
     return entries
 
 
-def _shape(node: Any) -> str:
+def shape(node: Any) -> str:
     """A syntax tree as text, the same on every Python version, without docstrings and annotations of functions."""
     if isinstance(node, list):
-        shapes = [_shape(part) for part in node if not _is_text(part)]
+        shapes = [shape(part) for part in node if not _is_text(part)]
         return f"[{','.join(shapes)}]"
     if not isinstance(node, ast.AST):
         return repr(node)
     unwanted = {"returns"} | ({"annotation"} if isinstance(node, ast.arg) else set())
     fields = ((name, value) for name, value in ast.iter_fields(node) if name not in unwanted)
-    shapes = [f"{name}={_shape(value)}" for name, value in fields if value not in (None, [])]
+    shapes = [f"{name}={shape(value)}" for name, value in fields if value not in (None, [])]
     return f"{type(node).__name__}({','.join(shapes)})"
 
 
