@@ -18,10 +18,10 @@ import yaml
 from snakemake.logging import logger
 from snakemake.settings.types import DeploymentMethod
 
-import digests
 import job_lines
 from orthoglot import receipts
 from orthoglot.errors import ConfigError
+from orthoglot.study.jobs import digests
 from plan import STAGES, Plan
 from why import reasons
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import digests
 from orthoglot import receipts
+from orthoglot.study.jobs import digests
 from plan import Plan
 
 ABSENT = object()

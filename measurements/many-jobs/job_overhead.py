@@ -53,8 +53,8 @@ class Watch:
         return run
 
 
-def alone(report: Path) -> None:
-    """Do the job on standard input, and write when its work began and ended."""
+def alone(verb: str, report: Path) -> None:
+    """Do the job of a verb on standard input, and write when its work began and ended."""
     watch = Watch()
     builtins.__import__ = watch.timed(builtins.__import__)
     importlib.import_module = watch.timed(importlib.import_module)
@@ -72,7 +72,7 @@ def alone(report: Path) -> None:
         run(job, work_timed)
 
     Job.run = run_timed
-    sys.argv = ["orthoglot", "study", "job"]
+    sys.argv = ["orthoglot", "study", "job", verb]
     main()
 
 
@@ -83,10 +83,10 @@ def main() -> None:
     )
     parser.add_argument("workspace", type=Path)
     parser.add_argument("--preset", help="that of its params.yaml without it")
-    parser.add_argument("--alone", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--alone", nargs=2, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.alone:
-        alone(chosen.alone)
+        alone(chosen.alone[0], Path(chosen.alone[1]))
         return
     place = TemporaryDirectory()  # until the end
     script, report = Path(__file__).resolve(), Path(place.name) / "report"
@@ -109,7 +109,7 @@ def main() -> None:
     for verb, job in verbs.items():
         started = time.time()
         process = subprocess.Popen(
-            [sys.executable, str(script), ".", "--alone", str(report)],
+            [sys.executable, str(script), ".", "--alone", verb, str(report)],
             stdin=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": "src"},

@@ -295,25 +295,13 @@ def trusting() -> bool:
     return os.environ.get(TRUST) == "1"
 
 
-def sources_digest(modules: Iterable[str]) -> str:
-    """SHA-256 of the texts of modules of this package, in their order; "module:entry" is of the text of its module."""
-    found = hashlib.sha256()
-    for module in modules:
-        if ":" in module:
-            continue
-        stem = Path(__file__).parents[1].joinpath(*module.split("."))
-        file = stem.with_suffix(".py") if stem.with_suffix(".py").is_file() else stem / "__init__.py"
-        found.update(file.read_bytes() if file.is_file() else b"")
-    return found.hexdigest()
-
-
 def digest_of(content: object) -> str:
     """SHA-256 of a value as JSON, whatever the order of its keys."""
     return _sha256(json.dumps(content, sort_keys=True))
 
 
 def file_digest(file: Path) -> str:
-    """SHA-256 of a file; "missing" where there is none, as workflow/digests.py writes it."""
+    """SHA-256 of a file; "missing" where there is none, as orthoglot.study.jobs.digests writes it."""
     if not file.is_file():
         return "missing"
     with file.open("rb") as handle:

@@ -16,6 +16,7 @@ import ems_encoders
 import numpy as np
 import pytest
 import torch
+from job_texts import job_text
 from process_work import die, note, refuse
 
 from orthoglot import receipts
@@ -26,6 +27,7 @@ from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.folder import identity
 from orthoglot.errors import DataError
+from orthoglot.study.jobs import digests
 from orthoglot.study.jobs import embed as embed_verb
 from orthoglot.study.jobs.job import Job
 from orthoglot.text.bitext import SentencePair, write_pairs
@@ -118,27 +120,24 @@ def test_a_job_with_more_pairs_encodes_only_what_its_folder_lacks(
         shutil.copytree(world / name, tmp_path / name)
         receipts.write(tmp_path / name, "k")
 
-    def job(
-        key: str, train_pairs: int, output: str = "out", code: str = "same", processes: int = 1
-    ) -> EmbeddingStore:
+    def job(train_pairs: int, output: str = "out", code: str = "same", processes: int = 1) -> EmbeddingStore:
         inputs = {"encoder": {"encoder": "k"}, "bitext": {"en-de": "k"}, "benchmarks": {}}
-        parts = {"code": {f"orthoglot.encoders.{code}": code}, "files": {}}
-        texts = receipts.sources_digest(parts["code"])
+        monkeypatch.setattr(digests, "job_code", lambda *_: {"orthoglot.encoders": code})
         settings = {"batch_tokens": 64, "train_pairs": train_pairs}
-        content = {"verb": "embed", "key": key, "output": output, "settings": settings, "inputs": inputs}
-        described = Job(json.dumps({**content, **parts, "texts": texts, "frozen": code != "trained"}))
+        text = job_text("embed", settings, output=output, inputs=inputs, frozen=code != "trained")
+        described = Job("embed", text)
         described.processes = processes
         with caplog.at_level("INFO"):
             caplog.clear()
             embed_verb.run(described)
         return EmbeddingStore.open(Path(output), identity(Path("encoder")))
 
-    fewer = job("first", 40)
+    fewer = job(40)
     assert "copied" not in caplog.text
     kept = {name: (Path("out") / name).read_bytes() for name in ("vectors.npy", "meta.json")}
-    more = job("second", 100, processes=2)
+    more = job(100, processes=2)
     assert f"{len(fewer.vectors)} vectors are copied from the earlier store, 120 are new" in caplog.text
-    fresh = job("third", 100, output="elsewhere")
+    fresh = job(100, output="elsewhere")
     assert "copied" not in caplog.text
     assert np.array_equal(more.digests, fresh.digests)
     # Sentences that were encoded in other batches differ by rounding.
@@ -146,12 +145,12 @@ def test_a_job_with_more_pairs_encodes_only_what_its_folder_lacks(
     assert difference.max() <= 1e-5
     # A job whose code is not that of the store, or of a trained encoder, copies nothing; nor one of a damaged store.
     for code in ("other", "trained"):
-        job(f"with {code}", 40, code=code)
+        job(40, code=code)
         assert "copied" not in caplog.text
-    job("first", 40)
+    job(40)
     assert kept == {name: (Path("out") / name).read_bytes() for name in kept}
     (Path("out") / "rows.npy").write_bytes(b"damaged")
-    job("second", 100)
+    job(100)
     assert "copied" not in caplog.text
 
 

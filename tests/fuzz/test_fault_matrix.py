@@ -5,7 +5,6 @@ A fault that is not noticed would be a wrong number without a word: the job woul
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from faults import Count
+from job_texts import job_text
 from workspace import Workspace, programs
 
 from orthoglot import receipts
@@ -72,18 +72,10 @@ def files(folder: Path) -> dict[Path, bytes]:
 
 def read_by_a_job(folder: Path, key: str) -> dict[Path, bytes] | None:
     """What the next job reads of a folder; None if it refuses to read."""
-    parts = {"code": {}, "files": {}}
-    job = {
-        "verb": "some",
-        "key": "k",
-        "output": "out",
-        "inputs": {"some": {str(folder): key}},
-        "settings": {},
-    }
-    text = json.dumps({**job, **parts, "texts": receipts.sources_digest([])})
+    text = job_text("gather", {}, inputs={"fine_tuned": {str(folder): key}})
     read: dict[Path, bytes] = {}
     try:
-        Job(text).run(lambda output: read.update(files(folder)))
+        Job("gather", text).run(lambda output: read.update(files(folder)))
     except DataError:
         return None
     return read

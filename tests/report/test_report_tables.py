@@ -82,13 +82,27 @@ def numbers(tree: Any, prefix: str = "") -> dict[str, float]:
     return {k: v for name, value in tree.items() for k, v in numbers(value, f"{prefix}.{name}").items()}
 
 
-def test_metrics_are_few_and_named_the_same_for_every_loss() -> None:
+def test_metrics_that_are_means_are_few_and_named_the_same_for_every_loss() -> None:
     every = numbers(tracked(frame(a_run(["ems-mini", "xlmr-mini"], METHODS)), METHODS[2:]))
     one = numbers(tracked(frame(a_run(["ems-mini", "xlmr-mini"], (*METHODS[:2], "oracle"))), ["oracle"]))
-    assert len(every) <= 40
-    assert set(every) == set(one)
-    assert {"ems-mini.tatoeba.P@1.meaning", "xlmr-mini.sts.Spearman.original"} <= set(every)
-    assert not any(method in name.split(".") for name in every for method in METHODS[1:])
+    means = {name for name in every if ".methods." not in name}
+    assert len(means) <= 40
+    assert means == {name for name in one if ".methods." not in name}
+    assert {"ems-mini.tatoeba.P@1.meaning", "xlmr-mini.sts.Spearman.original"} <= means
+    assert not any(method in name.split(".") for name in means for method in METHODS[1:])
+
+
+def test_metrics_have_each_method_by_its_name() -> None:
+    table = frame(a_run(["e"], METHODS))
+    found = tracked(table, METHODS[2:])["e"]
+    values = where(overall(table), task="tatoeba", metric="P@1").groupby(["method", "view"])["value"].mean()
+    divided = {method for method, view in values.index if view == "meaning"}
+    assert divided == set(METHODS[1:])
+    assert found["tatoeba"]["P@1"]["methods"] == {
+        method: {view: pytest.approx(values[method, view], abs=1e-4) for view in ("meaning", "language")}
+        for method in divided
+    }
+    assert all(set(views) == {"meaning"} for views in found["sts"]["Spearman"]["methods"].values())
 
 
 def test_metrics_average_over_the_selected_methods_and_data_sets() -> None:
@@ -97,6 +111,7 @@ def test_metrics_average_over_the_selected_methods_and_data_sets() -> None:
     found = tracked(table, METHODS[2:4])["e"]["sts"]["Spearman"]
     chosen = values[values["method"].isin(METHODS[2:4]) & (values["view"] == "meaning")]["value"]
     assert len(chosen) == 2 * 3
+    found.pop("methods")
     assert found == {
         "original": pytest.approx(where(values, method="original")["value"].mean(), abs=1e-4),
         "meaning": pytest.approx(chosen.mean(), abs=1e-4),
@@ -250,7 +265,11 @@ def test_other_names_change_nothing_but_labels() -> None:
     assert method_styles({names[name]: host and names[host] for name, host in hosts.items()}) == {
         names[name]: style for name, style in method_styles(hosts).items()
     }
-    assert numbers(tracked(records, ["seed"])) == numbers(tracked(renamed, [names["seed"]]))
+    tree = tracked(records, ["seed"])
+    for task in tree["e"].values():
+        for values in task.values():
+            values["methods"] = {names[method]: views for method, views in values["methods"].items()}
+    assert tree == tracked(renamed, [names["seed"]])
     assert [row[1:] for row in means_table(records).rows] == [row[1:] for row in means_table(renamed).rows]
 
 

@@ -23,7 +23,7 @@ FILES = {
 
 
 def main() -> None:
-    job = Job(sys.stdin.read())
+    job = Job(sys.argv[3], sys.stdin.read())
     verb = job.verb
 
     def work(output: Path) -> None:

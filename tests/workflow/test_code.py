@@ -12,8 +12,8 @@ import pytest
 from shipped_settings import shipped_values
 from workspace import ROOT
 
-import digests
 from orthoglot.study import config
+from orthoglot.study.jobs import digests
 from plan import STAGES, Plan
 
 VERBS = sorted(verb for verbs in STAGES.values() for verb in verbs)

@@ -17,6 +17,14 @@ def test_a_finished_run_leaves_nothing_to_do_for_either_engine(finished: Workspa
     assert finished.jobs_due() == {}
 
 
+def test_a_job_leaves_its_log_and_what_it_took(finished: Workspace) -> None:
+    for ending in ("log", "tsv"):
+        logs = sorted((finished.folder / "logs").rglob(f"*.{ending}"))
+        made = [str(log.relative_to(finished.folder / "logs")).rsplit(".", 2)[0] for log in logs]
+        assert sorted(made) == folders(finished)
+    assert logs[0].read_text().split()[:3] == ["s", "h:m:s", "max_rss"]
+
+
 def test_a_run_in_a_clone_leaves_every_tracked_file_as_it_is(finished: Workspace, tmp_path: Path) -> None:
     finished.run("git", "clone", "-q", str(finished.folder), str(tmp_path / "clone"))
     clone = Workspace(tmp_path / "clone", finished.programs)

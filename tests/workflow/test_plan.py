@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from workspace import ROOT
 
 import bridge
-import plan as workflow_plan
+import grid
 from orthoglot.errors import ConfigError
 from orthoglot.study import config
 from orthoglot.study.jobs.job import Job
@@ -157,8 +157,8 @@ def test_a_table_is_due_when_its_paper_or_the_report_changes(
         assert plan.receipts("tabulate") == []
         return {f"tables/{paper}": plan.job(f"tables/{paper}").key for paper in DECOMPOSER_PAPERS}
 
-    shutil.copytree(workflow_plan.PUBLISHED, tmp_path / "published")
-    monkeypatch.setattr(workflow_plan, "PUBLISHED", tmp_path / "published")
+    shutil.copytree(grid.PUBLISHED, tmp_path / "published")
+    monkeypatch.setattr(grid, "PUBLISHED", tmp_path / "published")
     before = tables(values)
     assert set(before) == {"tables/oracle", "tables/seed"}
     with open(tmp_path / "published" / "seed.csv", "a") as handle:
@@ -478,7 +478,7 @@ def test_a_decompose_job_knows_the_digest_of_its_code(values: dict[str, Any]) ->
 
 def described(plan: Plan, folder: str) -> Job:
     """A job as its verb gets it."""
-    return Job(plan.as_json(plan.jobs[folder].key))
+    return Job(plan.jobs[folder].verb, plan.as_json(plan.jobs[folder].key))
 
 
 def test_an_embed_job_takes_all_cores_for_a_frozen_encoder_alone(values: dict[str, Any]) -> None:
@@ -558,10 +558,15 @@ def test_every_verb_has_a_rule_and_every_stage_a_target() -> None:
     named = set(re.findall(r"^ *rule (\w+):", rules, re.M))
     verbs = {"tabulate"}.union(*STAGES.values())
     assert named >= verbs - {"tabulate"}
-    assert verbs == {path.stem for path in (ROOT / "src/orthoglot/study/jobs").glob("[a-z]*.py")} - {"job"}
+    assert verbs == {path.stem for path in (ROOT / "src/orthoglot/study/jobs").glob("[a-z]*.py")} - {
+        "digests",
+        "job",
+    }
     assert {name: stage["cmd"].split()[-1] for name, stage in DVC.items()} == {
         name: f"stage_{name}" for name in STAGES
     }
+    run = dict(re.findall(r"^rule (\w+):.*?orthoglot study job (\w+) ", rules, re.M | re.S))
+    assert run == {verb: verb for verb in verbs - {"tabulate"}}
     for shell in re.findall(r'^ +"(.*orthoglot .*|rm .*)"$', rules, re.M):
         quoted = re.findall(r"\{(\w+[.\w]*)(:q)?\}", shell)
         assert all(q or name in ("threads", "params.verb") for name, q in quoted), shell

@@ -15,10 +15,10 @@ import pytest
 from real_run import VARIANTS
 from workspace import Workspace
 
-import digests
 import orthoglot
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.study import config
+from orthoglot.study.jobs import digests
 from plan import Plan
 
 SENTENCES = ["la bola", "su manfersa veka", "la bola"]

@@ -20,7 +20,7 @@ from orthoglot.encoders.kinds import load_encoder
 from orthoglot.errors import ConfigError
 from orthoglot.study import config
 from orthoglot.study.jobs import pretrain, tokenise
-from orthoglot.study.jobs.job import LOCKS, Job
+from orthoglot.study.jobs.job import LOCKS, Job, key_of
 from orthoglot.text.bitext import SentencePair, write_pairs
 from plan import Plan
 
@@ -149,20 +149,25 @@ def test_an_encoder_that_the_preset_cannot_train_is_refused_where_it_is_selected
 def run(plan: Plan, output: str, bitext: Path) -> Path:
     """Run the tokenise job of a training, and itself, as their rules do, on text of the test's own."""
     tokenise_for(plan, output, bitext)
-    pretrain.run(Job(job_text(plan, output, bitext)))
+    pretrain.run(Job("pretrain", job_text(plan, output, bitext)))
     return Path(output)
 
 
 def tokenise_for(plan: Plan, output: str, bitext: Path) -> None:
     (tokens,) = plan.jobs[output].inputs["tokens"]
-    tokenise.run(Job(job_text(plan, tokens, bitext)))
+    tokenise.run(Job("tokenise", job_text(plan, tokens, bitext)))
 
 
 def job_text(plan: Plan, folder: str, bitext: Path) -> str:
     """A job that reads the test's own text."""
-    content = json.loads(plan.as_json(plan.jobs[folder].key))
+    job = plan.jobs[folder]
+    content = json.loads(plan.as_json(job.key))
     receipts.write(bitext, "0" * 16) if not (bitext / receipts.NAME).exists() else None
     content["inputs"]["bitext"] = {str(bitext): "0" * 16}
+    for role, folders in content["inputs"].items():
+        made = {folder: receipts.read(Path(folder)) for folder in folders}
+        content["inputs"][role] = {name: receipt.key for name, receipt in made.items() if receipt}
+    content["key"] = key_of(job.verb, folder, job.parts, content["inputs"])
     return json.dumps(content)
 
 
@@ -217,7 +222,7 @@ def test_the_lock_outlives_a_verb_that_is_killed_alone(
     job = plan.jobs[output]
     Path("job.json").write_text(job_text(plan, output, bitext))
     with open("job.json") as typed:
-        verb = subprocess.Popen([sys.executable, "-m", "orthoglot", "study", "job"], stdin=typed)
+        verb = subprocess.Popen([sys.executable, "-m", "orthoglot", "study", "job", "pretrain"], stdin=typed)
     lock = LOCKS / f"{job.folder}.lock"
 
     def held() -> bool:

@@ -8,6 +8,8 @@ use rule tokenise as tokenise_variant with:
         made("ablation/{preset}/tokens/{tokens}"),
     log:
         log_of("ablation/{preset}/tokens/{tokens}"),
+    benchmark:
+        benchmark_of("ablation/{preset}/tokens/{tokens}")
 
 
 # A variant of an encoder
@@ -21,6 +23,8 @@ use rule pretrain as pretrain_variant with:
         made("ablation/{preset}/{paper}/{variant}/{seed}/encoder"),
     log:
         log_of("ablation/{preset}/{paper}/{variant}/{seed}/encoder"),
+    benchmark:
+        benchmark_of("ablation/{preset}/{paper}/{variant}/{seed}/encoder")
 
 
 # Its vectors
@@ -33,6 +37,8 @@ use rule embed as embed_variant with:
         made("ablation/{preset}/{paper}/{variant}/{seed}/embeddings"),
     log:
         log_of("ablation/{preset}/{paper}/{variant}/{seed}/embeddings"),
+    benchmark:
+        benchmark_of("ablation/{preset}/{paper}/{variant}/{seed}/embeddings")
 
 
 # Its scores
@@ -46,3 +52,5 @@ use rule evaluate as evaluate_variant with:
         made("ablation/{preset}/{paper}/{variant}/{seed}/evaluation"),
     log:
         log_of("ablation/{preset}/{paper}/{variant}/{seed}/evaluation"),
+    benchmark:
+        benchmark_of("ablation/{preset}/{paper}/{variant}/{seed}/evaluation")

@@ -1,7 +1,9 @@
 # What all rules share. The plan (workflow/plan.py) knows each job by its key, a digest of settings, code and inputs.
 # A rule makes a folder. What Snakemake sees of it is its receipt, FOLDER/receipt/KEY.json, which exists when the job with
 # this key is done: `made` is the receipt of the folder that a rule makes, `done` are those of the folders that it reads.
-# Jobs that most others wait for go first (priority).
+# `params: settings` names what of params.yaml, in the preset or in an entry of the catalogue, is part of the keys.
+# Jobs that most others wait for go first (priority). mem_mb and runtime (minutes) are bounds for a scheduler, set by hand
+# for the presets of the papers and not measured: `benchmark` records max_rss in MB, and seconds, to set them from.
 import re
 import shlex
 
@@ -35,6 +37,11 @@ def log_of(folder):
     return f"logs/{folder}.{{key}}.log"
 
 
+def benchmark_of(folder):
+    """What the job that makes a folder took, beside its log."""
+    return f"logs/{folder}.{{key}}.tsv"
+
+
 def done(*folders, by=None):
     """Input function: the receipts of those folders, such as "data/{preset}/bitext/{pair}", that the job reads.
 
@@ -48,7 +55,7 @@ def done(*folders, by=None):
 
 
 def job(wildcards):
-    """Parameter function: the job as `orthoglot study job` reads it."""
+    """Parameter function: the job as `orthoglot study job VERB` reads it."""
     return plan.as_json(wildcards.key)
 
 

@@ -4,6 +4,8 @@ rule generate:
         made("data/{preset}/invented/{corpus}"),
     log:
         log_of("data/{preset}/invented/{corpus}"),
+    benchmark:
+        benchmark_of("data/{preset}/invented/{corpus}")
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
@@ -12,8 +14,9 @@ rule generate:
         runtime=60,
     params:
         job=job,
+        settings=["corpora"],
     shell:
-        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job generate <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # Archives from OPUS, over the network
@@ -22,6 +25,8 @@ rule fetch:
         made("data/{preset}/opus/{corpus}"),
     log:
         log_of("data/{preset}/opus/{corpus}"),
+    benchmark:
+        benchmark_of("data/{preset}/opus/{corpus}")
     conda:
         "../envs/orthoglot.yaml"
     threads: 4  # archives that it fetches at once
@@ -30,8 +35,9 @@ rule fetch:
         runtime=720,
     params:
         job=job,
+        settings=["corpora"],
     shell:
-        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job fetch <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # Files of a test set or corpus that have addresses, over the network
@@ -40,6 +46,8 @@ rule download:
         made("data/{preset}/files/{entry}"),
     log:
         log_of("data/{preset}/files/{entry}"),
+    benchmark:
+        benchmark_of("data/{preset}/files/{entry}")
     conda:
         "../envs/orthoglot.yaml"
     threads: 4  # files that it fetches at once
@@ -48,8 +56,9 @@ rule download:
         runtime=720,
     params:
         job=job,
+        settings=["corpora", "benchmarks"],
     shell:
-        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job download <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # A test set in the form that all tasks read
@@ -64,6 +73,8 @@ rule benchmark:
         made("data/{preset}/benchmarks/{benchmark}"),
     log:
         log_of("data/{preset}/benchmarks/{benchmark}"),
+    benchmark:
+        benchmark_of("data/{preset}/benchmarks/{benchmark}")
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
@@ -72,8 +83,9 @@ rule benchmark:
         runtime=240,  # of ParaCrawl 222 million sentence pairs are read
     params:
         job=job,
+        settings=["benchmarks"],
     shell:
-        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job benchmark <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # Clean sentence pairs without those of the benchmarks, in three splits
@@ -89,6 +101,8 @@ rule prepare:
         made("data/{preset}/bitext/{pair}"),
     log:
         log_of("data/{preset}/bitext/{pair}"),
+    benchmark:
+        benchmark_of("data/{preset}/bitext/{pair}")
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
@@ -97,8 +111,9 @@ rule prepare:
         runtime=60,
     params:
         job=job,
+        settings=["corpora", "max_pairs", "cleaning", "splits"],
     shell:
-        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job prepare <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # Clean text without translations, in shards
@@ -115,6 +130,8 @@ rule shard:
         made("data/{preset}/text/{language}"),
     log:
         log_of("data/{preset}/text/{language}"),
+    benchmark:
+        benchmark_of("data/{preset}/text/{language}")
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
@@ -123,5 +140,6 @@ rule shard:
         runtime=60,
     params:
         job=job,
+        settings=["corpora", "cleaning"],
     shell:
-        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job shard <<< {params.job:q} 2>&1 | to_log {log:q}"

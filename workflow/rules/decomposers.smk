@@ -8,6 +8,8 @@ rule decompose:
         made("models/{preset}/decomposers/{encoder}/{method}"),
     log:
         log_of("models/{preset}/decomposers/{encoder}/{method}"),
+    benchmark:
+        benchmark_of("models/{preset}/decomposers/{encoder}/{method}")
     priority: 1
     conda:
         "../envs/orthoglot.yaml"
@@ -18,5 +20,6 @@ rule decompose:
         gpu=gpu,
     params:
         job=job,
+        settings=["methods", "decomposition", "seeds", "embedding"],
     shell:
-        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job decompose <<< {params.job:q} 2>&1 | to_log {log:q}"

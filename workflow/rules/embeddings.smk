@@ -8,6 +8,8 @@ rule embed:
         made("embeddings/{preset}/{encoder}"),
     log:
         log_of("embeddings/{preset}/{encoder}"),
+    benchmark:
+        benchmark_of("embeddings/{preset}/{encoder}")
     priority: 2
     conda:
         "../envs/orthoglot.yaml"
@@ -18,5 +20,6 @@ rule embed:
         gpu=gpu,
     params:
         job=job,
+        settings=["embedding"],
     shell:
-        "orthoglot study job --processes {threads} <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job embed --processes {threads} <<< {params.job:q} 2>&1 | to_log {log:q}"

@@ -8,6 +8,8 @@ rule tokenise:
         made("models/{preset}/tokens/{tokens}"),
     log:
         log_of("models/{preset}/tokens/{tokens}"),
+    benchmark:
+        benchmark_of("models/{preset}/tokens/{tokens}")
     priority: 3
     conda:
         "../envs/orthoglot.yaml"
@@ -17,8 +19,9 @@ rule tokenise:
         runtime=240,
     params:
         job=job,
+        settings=["encoders"],
     shell:
-        "RAYON_NUM_THREADS={threads} orthoglot study job --processes {threads} <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "RAYON_NUM_THREADS={threads} orthoglot study job tokenise --processes {threads} <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # A trained encoder, or one that was trained elsewhere
@@ -32,6 +35,8 @@ rule pretrain:
         made("models/{preset}/encoders/{encoder}"),
     log:
         log_of("models/{preset}/encoders/{encoder}"),
+    benchmark:
+        benchmark_of("models/{preset}/encoders/{encoder}")
     priority: 3
     conda:
         "../envs/orthoglot.yaml"
@@ -43,5 +48,6 @@ rule pretrain:
         gpu=gpu,
     params:
         job=job,
+        settings=["encoders", "variants"],
     shell:
-        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job pretrain <<< {params.job:q} 2>&1 | to_log {log:q}"

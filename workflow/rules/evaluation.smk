@@ -13,6 +13,8 @@ rule evaluate:
         made("evaluations/{preset}/{encoder}/{method}"),
     log:
         log_of("evaluations/{preset}/{encoder}/{method}"),
+    benchmark:
+        benchmark_of("evaluations/{preset}/{encoder}/{method}")
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
@@ -22,8 +24,9 @@ rule evaluate:
         gpu=gpu,
     params:
         job=job,
+        settings=["encoders", "evaluation"],
     shell:
-        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job evaluate <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # All records, their tables and figures, and one HTML page
@@ -54,6 +57,8 @@ rule report:
         ),
     log:
         f"logs/results.{plan.job('results').key}.log",
+    benchmark:
+        f"logs/results.{plan.job('results').key}.tsv"
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
@@ -62,8 +67,9 @@ rule report:
         runtime=60,
     params:
         job=job_of("results"),
+        settings=["loss", "methods", "evaluation"],
     shell:
-        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job report <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # An encoder that goes on training on a benchmark, and what it scores
@@ -75,6 +81,10 @@ rule finetune:
         made("evaluations/{preset}/{encoder}/fine-tuning/{benchmark}/seed{seed}"),
     log:
         log_of("evaluations/{preset}/{encoder}/fine-tuning/{benchmark}/seed{seed}"),
+    benchmark:
+        benchmark_of(
+            "evaluations/{preset}/{encoder}/fine-tuning/{benchmark}/seed{seed}"
+        )
     conda:
         "../envs/orthoglot.yaml"
     threads: cores
@@ -84,8 +94,9 @@ rule finetune:
         gpu=gpu,
     params:
         job=job,
+        settings=["fine_tuning"],
     shell:
-        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job finetune <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # The records of an encoder's fine-tunings
@@ -98,6 +109,8 @@ rule gather:
         made("evaluations/{preset}/{encoder}/fine-tuned"),
     log:
         log_of("evaluations/{preset}/{encoder}/fine-tuned"),
+    benchmark:
+        benchmark_of("evaluations/{preset}/{encoder}/fine-tuned")
     conda:
         "../envs/orthoglot.yaml"
     threads: 1
@@ -106,5 +119,6 @@ rule gather:
         runtime=60,
     params:
         job=job,
+        settings=["encoders", "evaluation"],
     shell:
-        "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job gather <<< {params.job:q} 2>&1 | to_log {log:q}"

@@ -20,6 +20,8 @@ for folder in plan.tables():
             ),
         log:
             f"logs/{folder}.{plan.job(folder).key}.log",
+        benchmark:
+            f"logs/{folder}.{plan.job(folder).key}.tsv"
         conda:
             "../envs/orthoglot.yaml"
         threads: 1
@@ -28,5 +30,6 @@ for folder in plan.tables():
             runtime=60,
         params:
             job=job_of(folder),
+            settings=["evaluation", "variants"],
         shell:
-            "orthoglot study job <<< {params.job:q} 2>&1 | to_log {log:q}"
+            "orthoglot study job tabulate <<< {params.job:q} 2>&1 | to_log {log:q}"

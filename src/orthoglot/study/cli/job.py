@@ -20,17 +20,18 @@ app = typer.Typer()
 
 @app.command(hidden=True)
 def job(
+    verb: Annotated[str, typer.Argument(help="such as decompose")],
     processes: Annotated[int, typer.Option(min=1, help="on a CPU, with one thread each")] = 1,
 ) -> None:
     """Do one job of the workflow: JSON on standard input, as workflow/plan.py makes it."""
-    described = Job(sys.stdin.read())
+    verbs = {module.name for module in iter_modules(jobs.__path__)} - {"digests", "job"}
+    if verb not in verbs:
+        raise ConfigError(f"no job of the workflow: its verb is {verb!r}")
+    described = Job(verb, sys.stdin.read())
     described.processes = processes
-    if described.verb == "pretrain" and "checkpoint" in described.settings["encoder"]:
+    if verb == "pretrain" and "checkpoint" in described.settings["encoder"]:
         allow_hub()
-    verbs = {module.name for module in iter_modules(jobs.__path__)} - {"job"}
-    if described.verb not in verbs:
-        raise ConfigError(f"no job of the workflow: its verb is {described.verb!r}")
-    import_module(f"orthoglot.study.jobs.{described.verb}").run(described)
+    import_module(f"orthoglot.study.jobs.{verb}").run(described)
 
 
 @app.command(hidden=True)
@@ -41,4 +42,4 @@ def train_together(
     """Be one of the processes of a training: `pretrain` starts them through torchrun."""
     from orthoglot.study.jobs.pretrain import train
 
-    train(Job(file.read_text(encoding="utf-8")), output)
+    train(Job("pretrain", file.read_text(encoding="utf-8")), output)

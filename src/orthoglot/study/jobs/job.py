@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import gc
-import hashlib
 import json
 import logging
 import shutil
@@ -15,6 +14,7 @@ from typing import Any
 
 from orthoglot import atomic, receipts
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.study.jobs import digests
 
 logger = logging.getLogger("orthoglot")
 LOCKS = Path(".cache/locks")
@@ -29,6 +29,18 @@ def parts(settings: Any, code: Mapping[str, str], files: Mapping[str, str]) -> d
         files: SHA-256 of the user's files that it reads.
     """
     return {"settings": _decisive(settings), "code": code, "files": files}
+
+
+def key_of(verb: str, folder: str, parts: Mapping[str, Any], inputs: Mapping[str, Mapping[str, str]]) -> str:
+    """The key of a job.
+
+    Args:
+        verb: of the job.
+        folder: that it makes.
+        parts: see `parts`.
+        inputs: the key of each folder that it reads, by role and folder.
+    """
+    return digests.digest([verb, folder, parts, inputs])
 
 
 def speed_of(folder: str | Path, key: str) -> Path:
@@ -49,23 +61,24 @@ class Job:
     """What one verb has to do.
 
     Args:
-        text: JSON, as workflow/plan.py makes it: verb, settings, input folders, output folder, key.
+        verb: the name of a module beside this one.
+        text: JSON, as workflow/plan.py makes it: settings, input folders, output folder, and the key that they and the
+            code must have.
     Raises:
         ConfigError: anything else.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, verb: str, text: str) -> None:
+        self.verb = verb
         self.text = text
         try:
             content = json.loads(text)
-            self.verb: str = content["verb"]
             self.key: str = content["key"]
             self.output = Path(content["output"])
             self.settings: dict[str, Any] = content["settings"]
             self._inputs: dict[str, dict[str, str]] = content["inputs"]
-            self._code: dict[str, str] = content["code"]
+            self._selects: list[str] = content["selects"]
             self._files: dict[str, str] = content["files"]
-            self._texts: str = content["texts"]
         except (ValueError, KeyError, TypeError) as error:
             raise ConfigError(f"not a job of the workflow ({error})") from error
         self.device: str = content.get("device", "auto")
@@ -118,7 +131,7 @@ class Job:
                     self._check_sources()
                     # What was damaged while the job ran may have been read.
                     self._check_inputs()
-                    receipts.write(output, self.key, inputs, parts(self.settings, self._code, self._files))
+                    receipts.write(output, self.key, inputs, self._parts())
         shutil.rmtree(self.checkpoint, ignore_errors=True)
         logger.info("done: %s", self.output)
 
@@ -132,17 +145,21 @@ class Job:
 
     def code(self) -> str:
         """A digest of the modules that the job runs."""
-        text = json.dumps(self._code, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return digests.digest(self._parts()["code"])
+
+    def _parts(self) -> dict[str, Any]:
+        code = digests.job_code(self.verb, self.settings, self._selects)
+        return parts(self.settings, code, self._files)
 
     def _check_sources(self) -> None:
-        """Refuse code and outside files that are not those that the key was made from."""
+        """Refuse outside files and code that are not those that the key was made from."""
         again = "has changed since this run began; run snakemake again"
-        if receipts.sources_digest(self._code) != self._texts:
-            raise DataError(f"{self.output}: its code {again}")
         for path, digest in self._files.items():
             if receipts.file_digest(Path(path)) != digest:
                 raise DataError(f"{path}: {again}")
+        digests.forget()
+        if key_of(self.verb, str(self.output), self._parts(), self._inputs) != self.key:
+            raise DataError(f"{self.output}: its code {again}")
 
     @contextmanager
     def _lock(self) -> Iterator[bool]:

@@ -140,25 +140,39 @@ def sections(records: pd.DataFrame) -> list[Section]:
 
 
 def tracked(records: pd.DataFrame, selected: Sequence[str]) -> dict[str, Any]:
-    """The few numbers of metrics.json: {encoder: {task: {metric: {"original": .., "meaning": .., "language": ..}}}}.
+    """The numbers of metrics.json: {encoder: {task: {metric: {"original": .., "meaning": .., "language": .., ..}}}}.
 
     "original" is the sentence vector itself. "meaning" and "language" are those views, averaged over the `selected`
-    methods. All are means over data sets and seeds. Of correlations there is Spearman's, without the language view.
-    An encoder has at most 19 numbers, whose names depend on the tasks alone.
+    methods, and "methods" has them for each method. All are means over data sets and seeds. Of correlations there is
+    Spearman's, without the language view.
     """
     values = overall(records)
     values = values[values["metric"].isin((*PROPORTIONS, "spearman"))]
-    whole = values["method"].isin(undivided(records)) & (values["view"] == "sentence")
-    split = values["method"].isin(selected) & (values["view"] != "sentence")
-    split &= (values["view"] == "meaning") | values["metric"].isin(PROPORTIONS)
-    chosen = values.assign(view=values["view"].mask(whole, "original"))[whole | split]
-    means = chosen.groupby(["encoder", "task", "metric", "view"], sort=False)["value"].mean()
+    whole = values["method"].isin(undivided(records))
+    original = values[whole & (values["view"] == "sentence")].assign(view="original")
+    shown = (values["view"] == "meaning") | values["metric"].isin(PROPORTIONS)
+    divided = values[~whole & (values["view"] != "sentence") & shown]
+    chosen = pd.concat([original, divided[divided["method"].isin(selected)]])
     tree: dict[str, Any] = {}
-    for key, value in means.items():
-        encoder, task, metric, view = map(str, cast(tuple[str, ...], key))
-        names = tree.setdefault(encoder, {}).setdefault(task, {}).setdefault(metric_name(metric), {})
-        names[view] = round(value, 4)
+    for (encoder, task, metric, view), value in _means(chosen, "view"):
+        _put(tree, (encoder, task, metric_name(metric), view), value)
+    for (encoder, task, metric, method, view), value in _means(divided, "method", "view"):
+        _put(tree, (encoder, task, metric_name(metric), "methods", method, view), value)
     return tree
+
+
+def _means(values: pd.DataFrame, *names: str) -> Iterator[tuple[tuple[str, ...], float]]:
+    """The mean of each encoder's task and metric, and of each value of further columns."""
+    means = values.groupby(["encoder", "task", "metric", *names], sort=False)["value"].mean()
+    for keys, value in means.items():
+        yield tuple(map(str, cast(tuple[str, ...], keys))), round(value, 4)
+
+
+def _put(tree: dict[str, Any], names: Sequence[str], value: float) -> None:
+    """Put a value into nested dictionaries, under these names."""
+    for name in names[:-1]:
+        tree = tree.setdefault(name, {})
+    tree[names[-1]] = value
 
 
 def headline_table(found: Sequence[Row], early: Collection[tuple[str, str]] = ()) -> Table:

@@ -12,13 +12,13 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from orthoglot import receipts, settings
+from orthoglot import receipts
 
-SOURCE = Path(settings.__file__).parents[1]
+SOURCE = Path(receipts.__file__).parents[1]
 PACKAGE = "orthoglot"
 # Modules that load others by their name, or stand for them, and the folder of these.
 FOLDERS = {
@@ -83,8 +83,20 @@ def save_cache() -> None:
 
 def forget() -> None:
     """Read every module again when it is next needed."""
-    for cached in (_module, _folder, _this, _cache, texts, code):
+    for cached in (_module, _folder, _this, _cache, code):
         cached.cache_clear()
+
+
+def job_code(verb: str, settings: Any, selects: Iterable[str]) -> dict[str, str]:
+    """The code of a job.
+
+    Args:
+        verb: of the job.
+        settings: of the job; those that name entries of registries or modules select them.
+        selects: what it uses of registries without its settings naming it.
+    """
+    names = frozenset([*_strings(settings), *selects])
+    return code(verb, names, frozenset([*_kinds_in(settings), *selects]))
 
 
 @functools.cache
@@ -114,12 +126,6 @@ def code(verb: str, names: frozenset[str], kinds: frozenset[str] = frozenset()) 
             if folder := READERS.get(name):
                 waiting += (f"{folder}.{stem}" for stem, reads in _folder(folder).items() if reads)
     return dict(sorted(modules.items()))
-
-
-@functools.cache
-def texts(modules: tuple[str, ...]) -> str:
-    """SHA-256 of the texts of modules, as this process first read them."""
-    return receipts.sources_digest(modules)
 
 
 def path_of(module: str) -> Path | None:
@@ -156,7 +162,7 @@ def _module(name: str) -> Module:
         tree = ast.parse(text)
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
         imports, entries = sorted({*_imports(tree)} - {name}), _entries(tree, package)  # before the digest
-        known[state] = [digest([_shape(tree), templates]), imports, entries]
+        known[state] = [digest([shape(tree), templates]), imports, entries]
     return Module(*known[state])
 
 
@@ -204,25 +210,44 @@ def _entries(tree: ast.AST, package: str) -> dict[str, tuple[str, list[str]]]:
             ]
             full = [f"{before}{module}" for module in named for before in (f"{package}.", f"{PACKAGE}.", "")]
             if isinstance(key, ast.Constant) and (modules := [*filter(path_of, full)]):
-                entries[str(key.value)] = digest(_shape(value)), modules
+                entries[str(key.value)] = digest(shape(value)), modules
             else:
                 kept.append((key, value))
         node.keys, node.values = [key for key, _ in kept], [value for _, value in kept]
     return entries
 
 
-def _shape(node: Any) -> str:
+def shape(node: Any) -> str:
     """A syntax tree as text, the same on every Python version, without docstrings and annotations of functions."""
     if isinstance(node, list):
-        shapes = [_shape(part) for part in node if not _is_text(part)]
+        shapes = [shape(part) for part in node if not _is_text(part)]
         return f"[{','.join(shapes)}]"
     if not isinstance(node, ast.AST):
         return repr(node)
     unwanted = {"returns"} | ({"annotation"} if isinstance(node, ast.arg) else set())
     fields = ((name, value) for name, value in ast.iter_fields(node) if name not in unwanted)
-    shapes = [f"{name}={_shape(value)}" for name, value in fields if value not in (None, [])]
+    shapes = [f"{name}={shape(value)}" for name, value in fields if value not in (None, [])]
     return f"{type(node).__name__}({','.join(shapes)})"
 
 
 def _is_text(node: Any) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _kinds_in(settings: Any) -> Iterator[str]:
+    """The names of modules in the settings: formats, kinds of benchmarks and encoders, architectures, tasks."""
+    for name, value in settings.items() if isinstance(settings, dict) else ():
+        yield from _strings(value) if name in ("kind", "architecture", "tasks") else _kinds_in(value)
+    for value in settings if isinstance(settings, list | tuple) else ():
+        yield from _kinds_in(value)
+
+
+def _strings(settings: Any) -> Iterator[str]:
+    """Every string in the settings: values, and keys but those of nested settings."""
+    if isinstance(settings, dict):
+        yield from (name for name, value in settings.items() if not isinstance(value, dict))
+    if isinstance(settings, dict | list | tuple):
+        for value in settings.values() if isinstance(settings, dict) else settings:
+            yield from _strings(value)
+    elif isinstance(settings, str):
+        yield settings
