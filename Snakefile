@@ -8,7 +8,12 @@ sys.path[:0] = [f"{workflow.basedir}/src", f"{workflow.basedir}/workflow"]
 
 from bridge import IMAGE, Bridge
 from orthoglot import config as parameters
-from orthoglot.study.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS, PAPERS, SUITES
+from orthoglot.study.papers.published import (
+    DECOMPOSER_PAPERS,
+    ENCODER_PAPERS,
+    PAPERS,
+    SUITES,
+)
 from plan import STAGES, Plan
 from storage import carry_folders
 

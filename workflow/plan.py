@@ -1,9 +1,9 @@
 """The jobs of grid.py, each with a key that changes when its result may change.
 
 A job makes one folder. Its key is a digest of its verb, folder, settings, code (orthoglot.study.jobs.digests), outside
-files, and the keys of its inputs. The folder's receipt carries the key in its name, `FOLDER/receipt/KEY.json`, and is the
-output that a rule declares. So a result is recognised wherever it comes from: an earlier run, DVC's cache, a pull, an
-experiment.
+files, and the keys of its inputs. The folder's receipt carries the key in its name, `FOLDER/receipt/KEY.json`, and is
+the output that a rule declares. So a result is recognised wherever it comes from: an earlier run, DVC's cache, a pull,
+an experiment.
 """
 
 from __future__ import annotations

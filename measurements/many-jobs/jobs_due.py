@@ -4,9 +4,9 @@
     python measurements/many-jobs/jobs_due.py v1.0 HEAD    # the commits until v1.0, for both revisions, side by side
 
 takes the jobs of a preset and the modules that the code of each counts (orthoglot.study.jobs.digests), and the last
-commits to src/. A commit makes a job due if it changed the code of one of these modules; comments, docstrings and annotations
-do not count, and a module that has moved since counts under its present name. That a job is due because an earlier one
-is does not count, nor do entries of registries.
+commits to src/. A commit makes a job due if it changed the code of one of these modules; comments, docstrings and
+annotations do not count, and a module that has moved since counts under its present name. That a job is due because an
+earlier one is does not count, nor do entries of registries.
 """
 
 from __future__ import annotations
