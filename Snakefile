@@ -7,7 +7,7 @@ min_version("9.20")
 sys.path[:0] = [f"{workflow.basedir}/src", f"{workflow.basedir}/workflow"]
 
 from bridge import IMAGE, Bridge
-from orthoglot import config as parameters
+from orthoglot.study import config as parameters
 from orthoglot.study.papers.published import (
     DECOMPOSER_PAPERS,
     ENCODER_PAPERS,

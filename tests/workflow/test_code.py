@@ -195,9 +195,9 @@ def test_what_only_a_type_checker_imports_is_no_code_and_what_a_function_imports
     before = digests.code("generate", frozenset())
     edit(
         "study/jobs/generate.py",
-        "from orthoglot import invented as mini",
+        "from orthoglot.study import invented as mini",
         "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from orthoglot import finite\n"
-        "from orthoglot import invented as mini",
+        "from orthoglot.study import invented as mini",
     )
     assert digests.code("generate", frozenset()).keys() == before.keys()
     edit("study/jobs/generate.py", '    """Do the job."""', "    from orthoglot import finite")

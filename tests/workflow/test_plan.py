@@ -544,7 +544,7 @@ def test_environment_file_pins_what_the_constraints_pin() -> None:
     pins = dict(pin.split("==") for pin in packages if "==" in pin)
     project = (ROOT / "pyproject.toml").read_text()
     wanted = re.search(r"^dependencies = \[(.*?)^\]", project, re.S | re.M)
-    extras = [re.search(rf"^{name} = \[(.*?)\]$", project, re.M) for name in ("faiss", "segmenters")]
+    extras = [re.search(rf"^{name} = \[(.*?)\]$", project, re.M) for name in ("study", "faiss", "segmenters")]
     assert wanted is not None
     needed = wanted[1] + "".join(extra[1] for extra in extras if extra)
     # and what writes the curves of trainings
