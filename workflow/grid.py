@@ -216,7 +216,6 @@ class Grid:
         before: dict[str, list[str]],
     ) -> str:
         """The job that cleans the text of a pair or language; files in no job's folder are the user's."""
-        filters = settings["cleaning"]["opusfilter"]
         return self._add(
             verb,
             folder,
@@ -227,8 +226,7 @@ class Grid:
                 for root, source in found
                 for path in source.get("paths", [source["path"]] if "path" in source else [])
                 if not root or not path.startswith(f"{root}/")
-            }
-            | ({filters: f"presets.{self.name}.cleaning.opusfilter"} if filters else {}),
+            },
         )
 
     def _world(self, entry: str) -> str:
