@@ -28,20 +28,14 @@ SETTLED = 2 * 10**9
 
 
 class Receipt(NamedTuple):
-    """What a receipt states; the file has the SHA-256 of all this besides.
+    """What a receipt states; the file has the SHA-256 of all this besides."""
 
-    Attributes:
-        key: of the job.
-        files: size and SHA-256 of every file, by its path in the folder.
-        inputs: of every folder that the job read, its key and `contents` as they were then; None for contents that
-            nobody compared.
-        parts: what the key was made from, besides the keys of the inputs: settings, digests of modules and of the
-            user's files.
-    """
-
-    key: str
-    files: Mapping[str, tuple[int, str]]
+    key: str  # of the job
+    files: Mapping[str, tuple[int, str]]  # size and SHA-256 of every file, by its path in the folder
+    # of every folder that the job read, its key and `contents` as they were then; None for contents that nobody
+    # compared
     inputs: Mapping[str, tuple[str, str | None]]
+    # what the key was made from, besides the keys of the inputs: settings, digests of modules and of the user's files
     parts: Mapping[str, Mapping[str, object]]
 
 

@@ -38,16 +38,12 @@ class Link(NamedTuple):
 
 
 class Texts(NamedTuple):
-    """One side of a document.
+    """One side of a document."""
 
-    Attributes:
-        vectors: at a - 1, (n - a + 1, D): of each sentence joined with the a - 1 after it.
-        near: at a - 1, (n - a + 1,): mean cosine with its nearest sentences of the other side.
-        lengths: at a - 1, (n - a + 1,), in one unit for both sides; None without lengths.
-    """
-
-    vectors: Sequence[np.ndarray]
+    vectors: Sequence[np.ndarray]  # at a - 1, (n - a + 1, D): of each sentence joined with the a - 1 after it
+    # at a - 1, (n - a + 1,): mean cosine with its nearest sentences of the other side
     near: Sequence[np.ndarray]
+    # at a - 1, (n - a + 1,), in one unit for both sides; None without lengths
     lengths: Sequence[np.ndarray] | None
 
     def between(self, start: int, stop: int) -> Texts:

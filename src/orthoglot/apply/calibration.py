@@ -17,53 +17,35 @@ from orthoglot.search.margins import Margin, Strategy
 class Calibration(NamedTuple):
     """What margins of one model and language pair mean.
 
-    Attributes:
-        model: identity of the model.
-        part: of its vectors.
-        margin: which margin.
-        retrieval: how pairs were chosen.
-        neighborhood: neighbours of a margin.
-        share: of the sentences of either list that have a translation in the other, given or estimated.
-        sources: sentences of the first list, those of the text that it was among included.
-        targets: of the second.
-        gold: translations that both lists have at a time.
-        draws: times that the lists were made; each pair was in both lists at least once.
-        target_precision: that was asked for.
-        threshold: the lowest margin with that precision on all pairs at or above it, and on average in the texts that
-            it was among.
-        precision: at the threshold, in [0, 1], with a Wilson interval.
-        recall: at the threshold, in [0, 1].
-        held_out_precision: of thresholds learnt on one half of the pairs, on the other half, with a Wilson interval.
-        held_out_recall: the same of recall.
-        curve: threshold, precision and recall, from the highest threshold on.
-        probabilities: margins and the probability of a translation at each; between them it is interpolated.
-        own_mean: whether each text had its own mean (`orthoglot.decomposers.own_mean`).
-        expected_pairs, expected_precision, expected_recall: of the texts that it was among, at the threshold, see
-            `orthoglot.apply.expected.Expected`; None without them.
-        promised: whether these texts show a threshold with the precision that was asked for.
-        estimated_share: of the texts that it was among, see `orthoglot.apply.share`; None without them.
+    expected_pairs, expected_precision, expected_recall: of the texts that it was among, at the threshold, see
+        `orthoglot.apply.expected.Expected`; None without them.
+    promised: whether these texts show a threshold with the precision that was asked for.
+    estimated_share: of the texts that it was among, see `orthoglot.apply.share`; None without them.
     """
 
-    model: str
-    part: str
-    margin: Margin
-    retrieval: Strategy
-    neighborhood: int
-    share: float
-    sources: int
-    targets: int
-    gold: int
-    draws: int
-    target_precision: float
+    model: str  # identity of the model
+    part: str  # of its vectors
+    margin: Margin  # which margin
+    retrieval: Strategy  # how pairs were chosen
+    neighborhood: int  # neighbours of a margin
+    share: float  # of the sentences of either list that have a translation in the other, given or estimated
+    sources: int  # sentences of the first list, those of the text that it was among included
+    targets: int  # of the second
+    gold: int  # translations that both lists have at a time
+    draws: int  # times that the lists were made; each pair was in both lists at least once
+    target_precision: float  # that was asked for
+    # the lowest margin with that precision on all pairs at or above it, and on average in the texts that it was among
     threshold: float
-    precision: list[float]
-    recall: float
+    precision: list[float]  # at the threshold, in [0, 1], with a Wilson interval
+    recall: float  # at the threshold, in [0, 1]
+    # of thresholds learnt on one half of the pairs, on the other half, with a Wilson interval
     held_out_precision: list[float]
-    held_out_recall: list[float]
-    curve: dict[str, list[float]]
+    held_out_recall: list[float]  # the same of recall
+    curve: dict[str, list[float]]  # threshold, precision and recall, from the highest threshold on
+    # margins and the probability of a translation at each; between them it is interpolated
     probabilities: dict[str, list[float]]
     estimated_share: float | None = None
-    own_mean: bool = False
+    own_mean: bool = False  # whether each text had its own mean (`orthoglot.decomposers.own_mean`)
     expected_pairs: int | None = None
     expected_precision: list[float] | None = None
     expected_recall: list[float] | None = None

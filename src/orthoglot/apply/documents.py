@@ -27,17 +27,11 @@ logger = logging.getLogger(__name__)
 
 
 class Document(NamedTuple):
-    """One side of a document.
+    """One side of a document."""
 
-    Attributes:
-        sentences: in their order, none of them blank.
-        lines: number of each one's line, from 1.
-        paragraphs: the first sentence of each, from 0.
-    """
-
-    sentences: Sequence[str]
-    lines: Sequence[int]
-    paragraphs: Sequence[int] = (0,)
+    sentences: Sequence[str]  # in their order, none of them blank
+    lines: Sequence[int]  # number of each one's line, from 1
+    paragraphs: Sequence[int] = (0,)  # the first sentence of each, from 0
 
     def joined(self, size: int) -> list[str]:
         """Each sentence with the size - 1 after it as one text."""
@@ -50,17 +44,12 @@ class Document(NamedTuple):
 
 
 class Folders(NamedTuple):
-    """The documents of two folders.
+    """The documents of two folders."""
 
-    Attributes:
-        pairs: source and target by the name of the source; both have text.
-        unmatched: names that only the source folder has, and those that only the target folder has.
-        empty: names that both have, without text on one side or both.
-    """
-
-    pairs: dict[str, tuple[Document, Document]]
+    pairs: dict[str, tuple[Document, Document]]  # source and target by the name of the source; both have text
+    # names that only the source folder has, and those that only the target folder has
     unmatched: tuple[list[str], list[str]]
-    empty: list[str]
+    empty: list[str]  # names that both have, without text on one side or both
 
 
 def read_folders(

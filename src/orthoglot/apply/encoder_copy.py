@@ -38,26 +38,18 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The encoder to use.
+    """The encoder to use."""
 
-    Attributes:
-        place: a folder with encoder.json, a sentence-transformers or transformers folder, or a hub id of either.
-        name: for the record; "" takes the folder's or the id's last part.
-        revision: commit of a hub id.
-        pooling: of the transformer's last states; None runs the steps of a sentence-transformers model, but for a
-            closing Normalize.
-        max_tokens: None takes what a sentence-transformers model says, else 128.
-        prefix: put before every sentence.
-        licence: of the checkpoint; "" takes what its README says.
-    """
-
+    # a folder with encoder.json, a sentence-transformers or transformers folder, or a hub id of either
     place: str
-    name: str = ""
-    revision: str = ""
+    name: str = ""  # for the record; "" takes the folder's or the id's last part
+    revision: str = ""  # commit of a hub id
+    # of the transformer's last states; None runs the steps of a sentence-transformers model, but for a closing
+    # Normalize
     pooling: Pooling | None = None
-    max_tokens: int | None = None
-    prefix: str = ""
-    licence: str = ""
+    max_tokens: int | None = None  # None takes what a sentence-transformers model says, else 128
+    prefix: str = ""  # put before every sentence
+    licence: str = ""  # of the checkpoint; "" takes what its README says
 
 
 def copy_encoder(encoder: Checkpoint, languages: Sequence[str], output: Path) -> list[str]:

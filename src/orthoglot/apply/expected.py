@@ -28,17 +28,13 @@ FEWEST, TRIED, DRAWS, QUANTILES = 10, 400, 20_000, (0.025, 0.975)
 
 
 class Expected(NamedTuple):
-    """What to expect of the pairs at or above a threshold.
+    """What to expect of the pairs at or above a threshold."""
 
-    Attributes:
-        pairs: how many there are.
-        precision: share of right ones, in [0, 1]: mean, and 95 % of the draws; 0 to 1 where more than 20 % are wrong on
-            average, as the neighbours of wrong pairs are no measure of others.
-        recall: share of the translations that they hold, likewise; None if no share was given.
-    """
-
-    pairs: int
+    pairs: int  # how many there are
+    # share of right ones, in [0, 1]: mean, and 95 % of the draws; 0 to 1 where more than 20 % are wrong on average, as
+    # the neighbours of wrong pairs are no measure of others
     precision: list[float]
+    # share of the translations that they hold, likewise; None if no share was given
     recall: list[float] | None
 
 

@@ -43,19 +43,12 @@ class Counts(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """Means over all sentences, of their k nearest.
+    """Means over all sentences, of their k nearest."""
 
-    Attributes:
-        own: share that is of the sentence's own language, by name of the part of the vectors.
-        chance: what that would be if neighbours were drawn at random.
-        translations: share that translates the sentence; empty if none do.
-        possible: the highest share of translations, 0 if there are none.
-    """
-
-    own: dict[str, float]
-    chance: float
-    translations: dict[str, float]
-    possible: float
+    own: dict[str, float]  # share that is of the sentence's own language, by name of the part of the vectors
+    chance: float  # what that would be if neighbours were drawn at random
+    translations: dict[str, float]  # share that translates the sentence; empty if none do
+    possible: float  # the highest share of translations, 0 if there are none
 
 
 def vectors(model: Model, pool: Pool, own_mean: bool = True) -> dict[str, np.ndarray]:

@@ -27,20 +27,16 @@ from orthoglot.text.strings import strings
 
 
 class Scores(NamedTuple):
-    """What `score` says of N pairs.
+    """What `score` says of N pairs."""
 
-    Attributes:
-        score: (N,) float64 in [-1, 1]: the cosine of the meaning parts; -1 of a copy or an untranslated sentence; NaN
-            if a side is blank.
-        flag: (N,) str: "", "blank", "copy", "no_letters", "untranslated" or "other_language"; a guess has a question
-            mark behind it.
-        similarity: (N,) float64, the cosine whatever the flag; NaN if a side is blank.
-        words: of each pair its quality and the words without a counterpart; None of a blank side, or if not asked for.
-    """
-
+    # (N,) float64 in [-1, 1]: the cosine of the meaning parts; -1 of a copy or an untranslated sentence; NaN if a side
+    # is blank
     score: np.ndarray
+    # (N,) str: "", "blank", "copy", "no_letters", "untranslated" or "other_language"; a guess has a question mark
+    # behind it
     flag: np.ndarray
-    similarity: np.ndarray
+    similarity: np.ndarray  # (N,) float64, the cosine whatever the flag; NaN if a side is blank
+    # of each pair its quality and the words without a counterpart; None of a blank side, or if not asked for
     words: list[Words | None]
 
 

@@ -32,19 +32,12 @@ COLUMNS = ("margin", "source", "target")  # of mined and aligned pairs
 
 
 class Side(NamedTuple):
-    """One text.
+    """One text."""
 
-    Attributes:
-        sentences: distinct ones without blank lines, in the order of first appearance.
-        lines: number of the first line of each, from 1.
-        total: lines of the file.
-        blank: blank lines among them.
-    """
-
-    sentences: Sequence[str]
-    lines: Sequence[int]
-    total: int
-    blank: int
+    sentences: Sequence[str]  # distinct ones without blank lines, in the order of first appearance
+    lines: Sequence[int]  # number of the first line of each, from 1
+    total: int  # lines of the file
+    blank: int  # blank lines among them
 
     def counts(self) -> dict[str, int]:
         """Lines, blank ones and distinct sentences, for a summary."""
@@ -187,15 +180,10 @@ def write_summary(output: Path, summary: Mapping[str, Any]) -> None:
 
 
 class Obvious(NamedTuple):
-    """Which pairs are no translation whatever their margin, (P,) bool each.
+    """Which pairs are no translation whatever their margin, (P,) bool each."""
 
-    Attributes:
-        copies: both sides have the same letters and digits.
-        wordless: a side has no letter.
-    """
-
-    copies: np.ndarray
-    wordless: np.ndarray
+    copies: np.ndarray  # both sides have the same letters and digits
+    wordless: np.ndarray  # a side has no letter
 
     @property
     def either(self) -> np.ndarray:

@@ -21,19 +21,13 @@ UNKNOWN = "und"  # the code of ISO 639 for a language that nobody named
 
 
 class Pool(NamedTuple):
-    """N different sentences, which search each other.
+    """N different sentences, which search each other."""
 
-    Attributes:
-        languages: code of each.
-        sentences: without white space at their ends.
-        lines: numbers of the lines of each, from 1; those of one line translate each other. None if none do.
-        guessed: whether a language identifier named some of the languages.
-    """
-
-    languages: list[str]
-    sentences: list[str]
+    languages: list[str]  # code of each
+    sentences: list[str]  # without white space at their ends
+    # numbers of the lines of each, from 1; those of one line translate each other. None if none do.
     lines: list[list[int]] | None
-    guessed: bool
+    guessed: bool  # whether a language identifier named some of the languages
 
 
 def read(texts: Sequence[Path], parallel: bool | None = None) -> Pool:

@@ -35,45 +35,29 @@ PRIVATE_USE = re.compile(r"q[a-t][a-z]")
 
 
 class Licence(NamedTuple):
-    """A licence as the hub names it.
+    """A licence as the hub names it."""
 
-    Attributes:
-        ids: of the hub's list, or "other" alone; none where no licence is on record.
-        name: of another one, in the letters that the hub takes.
-        link: to its text: an address, or a file of the encoder's checkpoint.
-    """
-
-    ids: list[str]
-    name: str | None = None
-    link: str | None = None
+    ids: list[str]  # of the hub's list, or "other" alone; none where no licence is on record
+    name: str | None = None  # of another one, in the letters that the hub takes
+    link: str | None = None  # to its text: an address, or a file of the encoder's checkpoint
 
 
 class Provenance(NamedTuple):
-    """Where a model comes from; what is not on record is None or empty.
+    """Where a model comes from; what is not on record is None or empty."""
 
-    Attributes:
-        stated: the licence in the words of the record.
-        licence: the same for the hub.
-        licence_file: of the encoder's checkpoint.
-        repository: of the encoder on the hub, with the same weights, rounded or not.
-        base_model: the same, or the one that the encoder's README names: others may have tuned it since.
-        languages: of the decomposer, or of the encoder if there is none; without invented ones.
-        text: by language pair, names of the texts that the decomposer was fitted on, and pairs of the training part.
-        ready_text: the text of the ready model that the decomposer is, or started from, with its licences.
-        encoder_text: the same of an encoder that was trained here.
-        date: on which a model that comes with orthoglot was made.
-    """
-
-    stated: str
-    licence: Licence
-    licence_file: Path | None
-    repository: str | None
+    stated: str  # the licence in the words of the record
+    licence: Licence  # the same for the hub
+    licence_file: Path | None  # of the encoder's checkpoint
+    repository: str | None  # of the encoder on the hub, with the same weights, rounded or not
+    # the same, or the one that the encoder's README names: others may have tuned it since
     base_model: str | None
-    languages: list[str]
+    languages: list[str]  # of the decomposer, or of the encoder if there is none; without invented ones
+    # by language pair, names of the texts that the decomposer was fitted on, and pairs of the training part
     text: dict[str, tuple[list[str], int]]
+    # the text of the ready model that the decomposer is, or started from, with its licences
     ready_text: dict[str, str]
-    encoder_text: dict[str, Any]
-    date: str | None
+    encoder_text: dict[str, Any]  # the same of an encoder that was trained here
+    date: str | None  # on which a model that comes with orthoglot was made
 
     @property
     def corpora(self) -> set[str]:

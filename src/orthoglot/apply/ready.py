@@ -37,17 +37,12 @@ NUMBERS = ("doubt", "pairs")
 
 
 class Ready(NamedTuple):
-    """What the file holds.
+    """What the file holds."""
 
-    Attributes:
-        prior: scatter and settings.
-        about: `encoder`, its name in the catalogue; `text`, its licence by corpus; `made`, the date.
-        sha256: of the file.
-    """
-
-    prior: Prior
+    prior: Prior  # scatter and settings
+    # `encoder`, its name in the catalogue; `text`, its licence by corpus; `made`, the date
     about: dict[str, Any]
-    sha256: str
+    sha256: str  # of the file
 
 
 def save(prior: Prior, about: Mapping[str, Any], file: Path) -> None:

@@ -21,19 +21,12 @@ SEED, CONFIDENCE = 1, 0.95
 
 
 class Judged(NamedTuple):
-    """What a person said of drawn pairs.
+    """What a person said of drawn pairs."""
 
-    Attributes:
-        pairs: how many are judged, of those at or above the threshold.
-        right: how many of these are right.
-        precision: share of right ones, with its Wilson interval.
-        left: pairs without a judgement.
-    """
-
-    pairs: int
-    right: int
-    precision: list[float]
-    left: int
+    pairs: int  # how many are judged, of those at or above the threshold
+    right: int  # how many of these are right
+    precision: list[float]  # share of right ones, with its Wilson interval
+    left: int  # pairs without a judgement
 
 
 def digest(*made_of: object) -> str:

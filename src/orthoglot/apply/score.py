@@ -57,19 +57,13 @@ logger = logging.getLogger(__name__)
 
 
 class Sides(NamedTuple):
-    """What the two languages look like.
+    """What the two languages look like."""
 
-    Attributes:
-        source: mean language part of the sources, of length 1.
-        target: of the translations.
-        around_source: the largest angle with `source`, in radians, of a language part of the same language.
-        around_target: the same of `target`.
-    """
-
-    source: np.ndarray
-    target: np.ndarray
+    source: np.ndarray  # mean language part of the sources, of length 1
+    target: np.ndarray  # of the translations
+    # the largest angle with `source`, in radians, of a language part of the same language
     around_source: float = np.pi
-    around_target: float = np.pi
+    around_target: float = np.pi  # the same of `target`
 
 
 def score(

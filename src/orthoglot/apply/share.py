@@ -17,17 +17,11 @@ LEAST_GAIN = 2.0
 
 
 class Margins(NamedTuple):
-    """The margin of the pair that each sentence of a list is mined in, -inf of one that is in none; (n,) float64 each.
+    """The margin of the pair that each sentence of a list is mined in, -inf if it is in none; (n,) float64 each."""
 
-    Attributes:
-        translated: of known sentences whose translation is in the other list.
-        alone: of known sentences whose translation is not.
-        unknown: of the sentences of a text.
-    """
-
-    translated: np.ndarray
-    alone: np.ndarray
-    unknown: np.ndarray
+    translated: np.ndarray  # of known sentences whose translation is in the other list
+    alone: np.ndarray  # of known sentences whose translation is not
+    unknown: np.ndarray  # of the sentences of a text
 
 
 def translated_share(margins: Margins) -> float:

@@ -32,14 +32,10 @@ class Match(NamedTuple):
     """How far the tokens of a sentence and of its translation are from the nearest of the other side.
 
     It is empty where they are not compared: a side has no token, or is cut off.
-
-    Attributes:
-        source: 1 - the highest cosine with a token of the translation, of each token (T,).
-        target: of the translation's tokens (T',) with those of the source.
     """
 
-    source: np.ndarray
-    target: np.ndarray
+    source: np.ndarray  # 1 - the highest cosine with a token of the translation, of each token (T,)
+    target: np.ndarray  # of the translation's tokens (T',) with those of the source
 
     @property
     def compared(self) -> bool:
@@ -67,15 +63,10 @@ class Limits(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """How the words of a pair compare.
+    """How the words of a pair compare."""
 
-    Attributes:
-        match: distances of its tokens.
-        spans: of the tokens of source and translation in their text.
-    """
-
-    match: Match
-    spans: tuple[np.ndarray, np.ndarray]
+    match: Match  # distances of its tokens
+    spans: tuple[np.ndarray, np.ndarray]  # of the tokens of source and translation in their text
 
     def words(self, pair: Sequence[str], cosine: float, far: Limits, least: bool) -> Words:
         """Quality, or the lowest there is, and the words without a counterpart; nothing if they are not compared.

@@ -45,17 +45,11 @@ Split = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Languages:
-    """The language of each of N vectors, as the weights number them.
+    """The language of each of N vectors, as the weights number them."""
 
-    Attributes:
-        names: N codes.
-        partner_name: the language with which the vectors are compared, if there is one.
-        known: K codes, those of the weights.
-    """
-
-    names: Sequence[str]
-    partner_name: str | None
-    known: Sequence[str]
+    names: Sequence[str]  # N codes
+    partner_name: str | None  # the language with which the vectors are compared, if there is one
+    known: Sequence[str]  # K codes, those of the weights
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -90,24 +84,21 @@ class Trained:
     """An architecture that gradient descent fits.
 
     The weight `centre`, if there is one, is subtracted from the vectors first: (D,), or (K, D), a row by language.
-
-    Attributes:
-        maps: names of the linear maps; each is (D, D) with a bias, unless `modules` makes them.
-        split: (weights, vectors) -> (meaning, language), of NumPy arrays or of tensors. During training the method's
-            settings are among the weights.
-        settings: of a method with this architecture, besides those of every trained method.
-        modules: (D, generator, **settings) -> PyTorch modules by name.
-        finish: (weights, training translations, languages, **settings) -> further weights, after training.
-        affine: whether each part is one affine map of the vector, so that it can be exported as one.
-        shapes: of the weights by name, see `ClosedForm`; None for maps (D, D) with biases (D,).
     """
 
-    maps: tuple[str, ...]
+    maps: tuple[str, ...]  # names of the linear maps; each is (D, D) with a bias, unless `modules` makes them
+    # (weights, vectors) -> (meaning, language), of NumPy arrays or of tensors. During training the method's settings
+    # are among the weights.
     split: Callable[[Mapping[str, Any], Any], tuple[Any, Any]]
+    # of a method with this architecture, besides those of every trained method
     settings: type[Settings] = Settings
+    # (D, generator, **settings) -> PyTorch modules by name
     modules: Callable[..., dict[str, nn.Linear]] | None = None
+    # (weights, training translations, languages, **settings) -> further weights, after training
     finish: Callable[..., dict[str, np.ndarray]] | None = None
+    # whether each part is one affine map of the vector, so that it can be exported as one
     affine: bool = True
+    # of the weights by name, see `ClosedForm`; None for maps (D, D) with biases (D,)
     shapes: Mapping[str, str] | None = None
 
     def apply(self, weights: Weights, vectors: np.ndarray, languages: Languages) -> Split:
@@ -119,31 +110,24 @@ class Trained:
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """An architecture that is computed in one pass over the training translations.
+    """An architecture that is computed in one pass over the training translations."""
 
-    Attributes:
-        fit: (moments, **settings) -> weights by name, or (moments, pair moments, **settings) if it needs pairs.
-        apply: (weights, vectors (N, D), languages) -> (meaning, language).
-        shapes: of the weights by name: "K D D" with D and K as they are for the decomposer; another letter is the same
-            length wherever it stands.
-        products: `fit` needs the sums of outer products of each language.
-        pairs: `fit` needs the moments of translations; `pair_products`: with their outer products.
-        settings: of a method with this architecture; `fit` takes them by name.
-        candidates: (moments, pair moments, blocks of translations) -> candidates, if settings that are
-            None are chosen by cross-validation.
-        unit: vectors are divided by their lengths before they are fitted and applied.
-        by_language: it has weights for each language, and so none for a language without training pairs.
-    """
-
+    # (moments, **settings) -> weights by name, or (moments, pair moments, **settings) if it needs pairs
     fit: Callable[..., dict[str, np.ndarray]]
+    # (weights, vectors (N, D), languages) -> (meaning, language)
     apply: Callable[[Weights, np.ndarray, Languages], Split]
+    # of the weights by name: "K D D" with D and K as they are for the decomposer; another letter is the same length
+    # wherever it stands
     shapes: Mapping[str, str]
-    products: bool = False
-    pairs: bool = False
+    products: bool = False  # `fit` needs the sums of outer products of each language
+    pairs: bool = False  # `fit` needs the moments of translations; `pair_products`: with their outer products
     pair_products: bool = False
-    settings: type[Settings] = Settings
+    settings: type[Settings] = Settings  # of a method with this architecture; `fit` takes them by name
+    # (moments, pair moments, blocks of translations) -> candidates, if settings that are None are chosen by cross-
+    # validation
     candidates: Callable[..., Iterator[Candidate]] | None = None
-    unit: bool = False
+    unit: bool = False  # vectors are divided by their lengths before they are fitted and applied
+    # it has weights for each language, and so none for a language without training pairs
     by_language: bool = False
 
 
@@ -168,18 +152,15 @@ class Parts(NamedTuple):
 class Decomposer:
     """A fitted decomposer, ready to apply.
 
-    Attributes:
-        architecture: one of `orthoglot.decomposers.names`.
-        method: its name in params.yaml.
-        encoder, identity: name and digest of the encoder whose vectors it was fitted to.
-        languages: those it was fitted to, sorted; if each has its own weights, no others are known.
-        dim: D.
-        weights: arrays by name.
-        details: further facts for the record (seed, terms, sizes); JSON values.
+    encoder, identity: name and digest of the encoder whose vectors it was fitted to.
+    languages: those it was fitted to, sorted; if each has its own weights, no others are known.
+    dim: D.
+    weights: arrays by name.
+    details: further facts for the record (seed, terms, sizes); JSON values.
     """
 
-    architecture: str
-    method: str
+    architecture: str  # one of `orthoglot.decomposers.names`
+    method: str  # its name in params.yaml
     encoder: str
     identity: str
     languages: list[str]

@@ -24,14 +24,10 @@ TEMPERATURES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 
 
 class Candidate(NamedTuple):
-    """Settings, and what they make of held-out pairs.
+    """Settings, and what they make of held-out pairs."""
 
-    Attributes:
-        settings: values by name.
-        vectors: for each pair of languages two arrays (n, D), row by row translations.
-    """
-
-    settings: dict[str, Any]
+    settings: dict[str, Any]  # values by name
+    # for each pair of languages two arrays (n, D), row by row translations
     vectors: Sequence[tuple[np.ndarray, np.ndarray]]
 
 

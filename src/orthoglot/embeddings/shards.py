@@ -27,23 +27,14 @@ SEAL = hashlib.sha256().digest_size
 
 @dataclass(frozen=True)
 class Shard:
-    """Distinct sentences of one language and similar length, encoded and saved together.
+    """Distinct sentences of one language and similar length, encoded and saved together."""
 
-    Attributes:
-        number: its position among all shards.
-        language: of all its sentences.
-        count: how many sentences it has.
-        longest: characters of its longest sentence.
-        digest: of language and sentences.
-        path: where the sentences are.
-    """
-
-    number: int
-    language: str
-    count: int
-    longest: int
-    digest: str
-    path: Path
+    number: int  # its position among all shards
+    language: str  # of all its sentences
+    count: int  # how many sentences it has
+    longest: int  # characters of its longest sentence
+    digest: str  # of language and sentences
+    path: Path  # where the sentences are
 
     @property
     def mean_bytes(self) -> float:
@@ -57,19 +48,12 @@ class Shard:
 
 @dataclass(frozen=True)
 class ShardFiles:
-    """Files of vectors, each followed by the SHA-256 of what it was made of and of its own bytes.
+    """Files of vectors, each followed by the SHA-256 of what it was made of and of its own bytes."""
 
-    Attributes:
-        folder: where they are.
-        maker: digest of all that determines a vector besides its sentence.
-        dim: D.
-        dtype: of the stored vectors.
-    """
-
-    folder: Path
-    maker: str
-    dim: int
-    dtype: np.dtype
+    folder: Path  # where they are
+    maker: str  # digest of all that determines a vector besides its sentence
+    dim: int  # D
+    dtype: np.dtype  # of the stored vectors
 
     def save(self, shard: Shard, vectors: np.ndarray) -> None:
         """Write (shard.count, D) vectors; a kill at any moment leaves no file or a whole one."""

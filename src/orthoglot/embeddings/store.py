@@ -37,23 +37,16 @@ def digests_of(sentences: Sequence[str], language: str) -> np.ndarray:
 
 @dataclass(frozen=True)
 class EmbeddingStore:
-    """Vectors of distinct sentences.
+    """Vectors of distinct sentences."""
 
-    Attributes:
-        vectors: (N, D) float32 or float16, memory-mapped, not normalised; read with `take`.
-        digests: (N,) sorted digests of (language, sentence).
-        places: (N,) row of `vectors` that each digest stands for.
-        meta: `encoder`, `identity`, `checkpoint`, `revision`, `pooling`, `prefix`, `max_tokens`, `normalised`
-            (false), `dtype` (float32 where none is stated), `precision`, `dim`, `n`, `sentences` by language, `index`,
-            `maker` (digest of what decides a vector besides its sentence), `bits` of rounded weights.
-        folder: for messages.
-    """
-
-    vectors: np.ndarray
-    digests: np.ndarray
-    places: np.ndarray
+    vectors: np.ndarray  # (N, D) float32 or float16, memory-mapped, not normalised; read with `take`
+    digests: np.ndarray  # (N,) sorted digests of (language, sentence)
+    places: np.ndarray  # (N,) row of `vectors` that each digest stands for
+    # `encoder`, `identity`, `checkpoint`, `revision`, `pooling`, `prefix`, `max_tokens`, `normalised` (false), `dtype`
+    # (float32 where none is stated), `precision`, `dim`, `n`, `sentences` by language, `index`, `maker` (digest of what
+    # decides a vector besides its sentence), `bits` of rounded weights
     meta: Mapping[str, Any]
-    folder: Path
+    folder: Path  # for messages
 
     @classmethod
     def open(cls, folder: Path, identity: str) -> Self:

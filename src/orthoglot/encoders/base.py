@@ -73,20 +73,14 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True)
 class TokenEncoder(ABC):
-    """An `Encoder` that reads token ids.
-
-    Attributes:
-        max_tokens: of a sentence, those that the network adds among them.
-        model: the network.
-        device: where it is.
-    """
+    """An `Encoder` that reads token ids."""
 
     name: str
     dim: int
     languages: tuple[str, ...]
-    max_tokens: int
-    model: Any
-    device: torch.device
+    max_tokens: int  # of a sentence, those that the network adds among them
+    model: Any  # the network
+    device: torch.device  # where it is
 
     @abstractmethod
     def tokens(self, sentences: Sequence[str], language: str) -> Ragged:

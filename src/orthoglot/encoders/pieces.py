@@ -14,19 +14,13 @@ from orthoglot.errors import DataError
 
 
 class Pieces(NamedTuple):
-    """The tokens of a sentence, without those of a prefix and of the network.
+    """The tokens of a sentence, without those of a prefix and of the network."""
 
-    Attributes:
-        spans: first and last character, exclusive (T, 2).
-        states: of the last layer (T, D).
-        vector: of the sentence (D,), the mean of these states and of those of the prefix and the network.
-        cut: whether the sentence has more tokens than the network reads.
-    """
-
-    spans: np.ndarray
-    states: np.ndarray
+    spans: np.ndarray  # first and last character, exclusive (T, 2)
+    states: np.ndarray  # of the last layer (T, D)
+    # of the sentence (D,), the mean of these states and of those of the prefix and the network
     vector: np.ndarray
-    cut: bool
+    cut: bool  # whether the sentence has more tokens than the network reads
 
 
 @runtime_checkable

@@ -10,15 +10,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Ragged:
-    """Token ids of N sentences without padding.
+    """Token ids of N sentences without padding."""
 
-    Attributes:
-        ids: the ids of all sentences one after the other (sum of T,) int32.
-        offsets: sentence i is ids[offsets[i] : offsets[i + 1]]; (N + 1,) int64.
-    """
-
-    ids: np.ndarray
-    offsets: np.ndarray
+    ids: np.ndarray  # the ids of all sentences one after the other (sum of T,) int32
+    offsets: np.ndarray  # sentence i is ids[offsets[i] : offsets[i + 1]]; (N + 1,) int64
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]]) -> Ragged:

@@ -26,17 +26,11 @@ TIMEOUT = 60
 
 @dataclass
 class Segmenter:
-    """A program that cuts text into words; it is started when it is first used.
+    """A program that cuts text into words; it is started when it is first used."""
 
-    Attributes:
-        name: of the program.
-        version: of the program and its dictionary.
-        start: gives text without white space -> its words.
-    """
-
-    name: SegmenterName
-    version: str
-    start: Callable[[], Cut] = field(repr=False)
+    name: SegmenterName  # of the program
+    version: str  # of the program and its dictionary
+    start: Callable[[], Cut] = field(repr=False)  # gives text without white space -> its words
 
     @cached_property
     def _cut(self) -> Cut:

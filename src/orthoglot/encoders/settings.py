@@ -20,39 +20,31 @@ Precision = Literal["float32", "bfloat16", "int8"]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of encoder: what a module of the folder `kinds` gives as `KIND`.
+    """A kind of encoder: what a module of the folder `kinds` gives as `KIND`."""
 
-    Attributes:
-        settings: its class; the field `kind` holds the name of the kind.
-        make: (settings, name, existing empty folder): writes the folder of an encoder that was trained elsewhere; None
-            for one that is trained here (`orthoglot.study.pretraining.trainings`).
-        load: opens a folder of this kind: (folder, device, precision); None where there are none, as the training
-            writes folders of another kind.
-        tokenizer: (folder of a checkpoint, name) -> a tokenizer with `encode` and `unknown`; None for that of
-            `orthoglot.encoders.tokenization.open_tokenizer`.
-        place: (checkpoint, revision) of a card -> the checkpoint's folder; None for a folder or the hub's local copy.
-        unpack: (settings, files of a Python package, existing folder): converts them, and says what of the weights
-            the package rounds, and how they are stored; None where no package carries weights.
-    """
-
-    settings: type[EncoderEntry]
+    settings: type[EncoderEntry]  # its class; the field `kind` holds the name of the kind
+    # (settings, name, existing empty folder): writes the folder of an encoder that was trained elsewhere; None for one
+    # that is trained here (`orthoglot.study.pretraining.trainings`)
     make: Callable[..., None] | None = None
+    # opens a folder of this kind: (folder, device, precision); None where there are none, as the training writes
+    # folders of another kind
     load: Callable[[Path, str, Precision], Encoder] | None = None
+    # (folder of a checkpoint, name) -> a tokenizer with `encode` and `unknown`; None for that of
+    # `orthoglot.encoders.tokenization.open_tokenizer`
     tokenizer: Callable[[Path, str], Any] | None = None
+    # (checkpoint, revision) of a card -> the checkpoint's folder; None for a folder or the hub's local copy
     place: Callable[[str, str], Path] | None = None
+    # (settings, files of a Python package, existing folder): converts them, and says what of the weights the package
+    # rounds, and how they are stored; None where no package carries weights
     unpack: Callable[..., tuple[str, str]] | None = None
 
 
 class EncoderEntry(Settings):
-    """What every encoder says about itself.
+    """What every encoder says about itself."""
 
-    Attributes:
-        serves_as: what it may be to the trainings of others: "start", "teacher".
-        has_network: whether it is a transformers network, which fine-tuning can train.
-    """
-
+    # what it may be to the trainings of others: "start", "teacher"
     serves_as: ClassVar[frozenset[str]] = frozenset({"teacher"})
-    has_network: ClassVar[bool] = True
+    has_network: ClassVar[bool] = True  # whether it is a transformers network, which fine-tuning can train
     kind: str
     stands_for: list[Name] = []
     """Encoders of the papers' tables in whose rows its numbers stand, beside those of the same checkpoint; of one that

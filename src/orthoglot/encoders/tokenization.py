@@ -40,20 +40,15 @@ logger = logging.getLogger(__name__)
 class TextTokenizer(ABC):
     """What turns sentences into ids.
 
-    Attributes:
-        size: V.
-        pad: id of padding.
-        mask: id that hides a token; None if there is none.
-        unknown: id of an unknown token; None if there is none.
-        before, after: ids that the network reads before and after each sentence.
-        symbols: id of each language, if the network reads that of a sentence among `before` and `after`.
-        most: the most tokens that it allows in a sentence.
+    before, after: ids that the network reads before and after each sentence.
+    symbols: id of each language, if the network reads that of a sentence among `before` and `after`.
+    most: the most tokens that it allows in a sentence.
     """
 
-    size: int
-    pad: int
-    mask: int | None
-    unknown: int | None
+    size: int  # V
+    pad: int  # id of padding
+    mask: int | None  # id that hides a token; None if there is none
+    unknown: int | None  # id of an unknown token; None if there is none
     before: tuple[int, ...]
     after: tuple[int, ...]
     symbols: Mapping[str, int] = MappingProxyType({})

@@ -34,20 +34,15 @@ ORDERS = (2, 3, 5)
 
 @dataclass(frozen=True)
 class UseSizes:
-    """What shapes the network; v3 has 128010 rows of width 512 in 17 blocks, channels 256, hidden 320.
-
-    Attributes:
-        blocks: of rows with a scale of their own; row i is in block i mod `blocks`.
-        epsilon: of both LayerNorms.
-    """
+    """What shapes the network; v3 has 128010 rows of width 512 in 17 blocks, channels 256, hidden 320."""
 
     vocabulary: int
-    blocks: int
+    blocks: int  # of rows with a scale of their own; row i is in block i mod `blocks`
     width: int
     channels: int
     hidden: int
     dim: int
-    epsilon: float
+    epsilon: float  # of both LayerNorms
 
 
 class PackedTable(nn.Module):

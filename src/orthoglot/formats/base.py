@@ -18,16 +18,12 @@ Digest = Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]
 
 
 class Corpus(Settings):
-    """What every corpus says about itself: who makes its files, and which they are.
+    """What every corpus says about itself: who makes its files, and which they are."""
 
-    Attributes:
-        verb: the command that makes them, in the folder data/PRESET/`home`/CORPUS; empty for files of the user, and for
-            those of the invented world.
-        home: see `verb`.
-    """
-
+    # the command that makes them, in the folder data/PRESET/`home`/CORPUS; empty for files of the user, and for those
+    # of the invented world
     verb: ClassVar[str] = ""
-    home: ClassVar[str] = ""
+    home: ClassVar[str] = ""  # see `verb`
     kind: str
     obtain: str = ""
     """How to get its files, where they have no address; the message about a missing one says it."""

@@ -55,32 +55,21 @@ logger = logging.getLogger(__name__)
 
 
 class Pairs(NamedTuple):
-    """Sentence pairs in the order of their files.
+    """Sentence pairs in the order of their files."""
 
-    Attributes:
-        pairs: source and translation, as they are encoded: of a memory without tags, access keys and placeholders.
-        languages: of the two sides, codes as models know them, as far as they are known.
-        named: whether a first row of a table has names of columns.
-        names: these, or source, target, column3.
-        rows: all cells of each pair as they were read, those of other columns included.
-        places: of the columns that were asked for, source first.
-        memory: the file of a translation memory, else None.
-        units: the number of each pair among the units of a translation memory, from 0.
-        left_out: why a unit made no pair, by its number.
-        tags: what the two sides are called in files that are written, e.g. pt-BR; their languages where it is None.
-        form: of the memory, in which it can be written again: ".tmx", ".po" or ".xliff"; "" of another file.
-    """
-
+    # source and translation, as they are encoded: of a memory without tags, access keys and placeholders
     pairs: list[SentencePair]
-    languages: Languages
-    named: bool
-    names: list[str]
-    rows: list[list[str]]
-    places: list[int]
-    memory: Path | None
-    units: list[int]
-    left_out: dict[int, str]
+    languages: Languages  # of the two sides, codes as models know them, as far as they are known
+    named: bool  # whether a first row of a table has names of columns
+    names: list[str]  # these, or source, target, column3
+    rows: list[list[str]]  # all cells of each pair as they were read, those of other columns included
+    places: list[int]  # of the columns that were asked for, source first
+    memory: Path | None  # the file of a translation memory, else None
+    units: list[int]  # the number of each pair among the units of a translation memory, from 0
+    left_out: dict[int, str]  # why a unit made no pair, by its number
+    # what the two sides are called in files that are written, e.g. pt-BR; their languages where it is None.
     tags: Languages = (None, None)
+    # of the memory, in which it can be written again: ".tmx", ".po" or ".xliff"; "" of another file
     form: str = ""
 
     def written(self, number: int) -> tuple[str, str]:

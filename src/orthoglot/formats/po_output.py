@@ -17,17 +17,11 @@ START = b"# orthoglot "
 
 
 class Message(NamedTuple):
-    """A message of a catalogue.
+    """A message of a catalogue."""
 
-    Attributes:
-        first: number of the first of its texts among those of the file, from 0.
-        places: of its texts: [""], or of a plural ["msgstr[0]", "msgstr[1]"].
-        lines: of the file, its comments and the blank lines after it among them.
-    """
-
-    first: int
-    places: list[str]
-    lines: list[bytes]
+    first: int  # number of the first of its texts among those of the file, from 0
+    places: list[str]  # of its texts: [""], or of a plural ["msgstr[0]", "msgstr[1]"]
+    lines: list[bytes]  # of the file, its comments and the blank lines after it among them
 
 
 def units_kept(

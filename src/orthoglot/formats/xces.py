@@ -31,27 +31,17 @@ NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 class Form(NamedTuple):
-    """What a corpus of OPUS has in its documents.
+    """What a corpus of OPUS has in its documents."""
 
-    Attributes:
-        folder: where they are in the zips, e.g. GlobalVoices/xml.
-        words: whether a sentence is its words, with a space between two; its text as it is if not.
-    """
-
-    folder: str
-    words: bool
+    folder: str  # where they are in the zips, e.g. GlobalVoices/xml.
+    words: bool  # whether a sentence is its words, with a space between two; its text as it is if not
 
 
 class Threshold(NamedTuple):
-    """The least score of an alignment that is taken.
+    """The least score of an alignment that is taken."""
 
-    Attributes:
-        attribute: the score, e.g. certainty.
-        least: its least value.
-    """
-
-    attribute: str
-    least: float
+    attribute: str  # the score, e.g. certainty.
+    least: float  # its least value
 
 
 class _Link(NamedTuple):

@@ -39,27 +39,18 @@ class Note:
 
 @dataclass
 class Holder:
-    """An element that has notes: a <trans-unit>, or a <unit> of version 2.
+    """An element that has notes: a <trans-unit>, or a <unit> of version 2."""
 
-    Attributes:
-        start: byte where it begins, the white space before it among it.
-        end: byte where it ends.
-        prefix: of its name, with the colon.
-        numbers: of the pairs in it.
-        segments: the bytes where each of its segments begins, likewise, and ends; none of version 1.2.
-        place: bytes that make way for a note, usually none; empty if there is nowhere to put one.
-        bare: whether that place is outside of <notes>, in version 2.
-        notes: ours.
-    """
-
-    start: int
-    prefix: str
-    end: int = -1
-    numbers: list[int] = field(default_factory=list)
+    start: int  # byte where it begins, the white space before it among it
+    prefix: str  # of its name, with the colon
+    end: int = -1  # byte where it ends
+    numbers: list[int] = field(default_factory=list)  # of the pairs in it
+    # the bytes where each of its segments begins, likewise, and ends; none of version 1.2
     segments: list[list[int]] = field(default_factory=list)
+    # bytes that make way for a note, usually none; empty if there is nowhere to put one
     place: list[int] = field(default_factory=list)
-    bare: bool = True
-    notes: list[Note] = field(default_factory=list)
+    bare: bool = True  # whether that place is outside of <notes>, in version 2
+    notes: list[Note] = field(default_factory=list)  # ours
 
     def cells(self) -> dict[int, dict[str, str]]:
         """{number of a pair: {name: value}} of the notes."""

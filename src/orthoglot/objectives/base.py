@@ -26,22 +26,16 @@ class Pairs:
     """A batch of B translations: row i of the source side and row i of the target side mean the same.
 
     Both sides are in one tensor, the B source rows first, so that each operation serves both.
-
-    Attributes:
-        parts: sentence, meaning and language vectors, each (2B, D), not normalised.
-        language_id: (2B,) integers in [0, K).
-        other: (2B,) a row of the same side with another meaning, numbered among all 2B rows; -1 for none.
-        peer: (2B,) another row of the same side and, under most partner rules, of the same language; -1 for none.
-        active: (B,) booleans, the pairs over which the terms of DREAM, MEAT and SEED average.
-        n_languages: K.
     """
 
-    parts: Decomposition
-    language_id: Tensor
+    parts: Decomposition  # sentence, meaning and language vectors, each (2B, D), not normalised
+    language_id: Tensor  # (2B,) integers in [0, K)
+    # (2B,) a row of the same side with another meaning, numbered among all 2B rows; -1 for none
     other: Tensor
+    # (2B,) another row of the same side and, under most partner rules, of the same language; -1 for none
     peer: Tensor
-    active: Tensor
-    n_languages: int
+    active: Tensor  # (B,) booleans, the pairs over which the terms of DREAM, MEAT and SEED average
+    n_languages: int  # K
 
     @lazy
     def sentence(self) -> Vectors:

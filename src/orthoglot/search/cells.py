@@ -28,17 +28,11 @@ SEED = 1
 
 
 class Cells(NamedTuple):
-    """The rows of y by cell.
+    """The rows of y by cell."""
 
-    Attributes:
-        centres: (C, D) float32, of length 1, or 0.
-        rows: numbers of the rows of y, those of the first cell first (m,).
-        starts: where the rows of each cell begin, and the end (C + 1,).
-    """
-
-    centres: np.ndarray
-    rows: np.ndarray
-    starts: np.ndarray
+    centres: np.ndarray  # (C, D) float32, of length 1, or 0
+    rows: np.ndarray  # numbers of the rows of y, those of the first cell first (m,)
+    starts: np.ndarray  # where the rows of each cell begin, and the end (C + 1,)
 
 
 def check_faiss() -> None:

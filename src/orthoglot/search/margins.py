@@ -30,19 +30,13 @@ class Mined(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """What each threshold that tells pairs apart would keep, from the highest on; shares in [0, 1].
+    """What each threshold that tells pairs apart would keep, from the highest on; shares in [0, 1]."""
 
-    Attributes:
-        thresholds: halfway between the last margin kept and the first one dropped; the last margin if none is.
-        precision: correct pairs among those kept.
-        recall: correct pairs kept among the gold pairs.
-        f1: their harmonic mean.
-    """
-
+    # halfway between the last margin kept and the first one dropped; the last margin if none is
     thresholds: np.ndarray
-    precision: np.ndarray
-    recall: np.ndarray
-    f1: np.ndarray
+    precision: np.ndarray  # correct pairs among those kept
+    recall: np.ndarray  # correct pairs kept among the gold pairs
+    f1: np.ndarray  # their harmonic mean
 
 
 class Threshold(NamedTuple):

@@ -37,15 +37,10 @@ EXACT_ENTRIES = 1 << 23
 
 
 class Nearest(NamedTuple):
-    """Row numbers of nearest neighbours, the nearest first.
+    """Row numbers of nearest neighbours, the nearest first."""
 
-    Attributes:
-        forward: (n, min(k, m)) int64, for each row of x rows of y.
-        backward: (m, min(k, n)) int64, for each row of y rows of x.
-    """
-
-    forward: np.ndarray
-    backward: np.ndarray
+    forward: np.ndarray  # (n, min(k, m)) int64, for each row of x rows of y
+    backward: np.ndarray  # (m, min(k, n)) int64, for each row of y rows of x
 
 
 def nearest(

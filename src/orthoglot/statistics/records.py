@@ -72,41 +72,28 @@ COMPARISON = r"(?P<kind>difference|p|sign)-(?P<compared>[^:]+):(?P<baseline>.+)"
 
 @dataclass(frozen=True)
 class Record:
-    """One measured number.
+    """One measured number."""
 
-    Attributes:
-        task: a name of `orthoglot.study.tasks.registry`.
-        dataset: folder name of a benchmark, or "test" for the held-out split.
-        subset: a direction "query->candidate" or a language pair "en-de"; "all" is the unweighted mean over
-            directions and pairs. Of the geometry a group of languages: "head", "long-tail" or "all".
-        view: which vector was scored: "sentence" (the encoder's own), "meaning" or "language".
-        encoder: name of the frozen encoder.
-        method: name of the decomposition.
-        seed: of the decomposer's training; None for the mean over seeds.
-        metric: "P@1" of retrieval, "accuracy" of the language probe and of classification (0 to 100), "pearson" and
-            "spearman" (correlation times 100, -100 to 100), "F1", "precision", "recall" and "F1:best" of mining and
-            "mAP@20" (0 to 100), "MAE" (times 100) and "mRP" (0 to 100) of classification, the metrics of
-            the study's tasks `leakage`, `geometry`, `mixed_pool` and `qe`, or a comparison with another method
-            (`Comparison`), e.g. "difference-P@1:dream". A correlation with a constant is undefined and has no record.
-        value: the number; `orthoglot.study.tasks.registry` says which values are better.
-        low: lower end of the interval, None where there is none.
-        high: upper end.
-        n: scored items: queries of a direction; sentence pairs for "all" of a retrieval task; graded pairs.
-        facts: how the number was made, as text by name: candidates, interval, "identity" of the encoder, and others.
-    """
-
-    task: str
-    dataset: str
+    task: str  # a name of `orthoglot.study.tasks.registry`
+    dataset: str  # folder name of a benchmark, or "test" for the held-out split
+    # a direction "query->candidate" or a language pair "en-de"; "all" is the unweighted mean over directions and pairs.
+    # Of the geometry a group of languages: "head", "long-tail" or "all".
     subset: str
-    view: str
-    encoder: str
-    method: str
-    seed: int | None
+    view: str  # which vector was scored: "sentence" (the encoder's own), "meaning" or "language"
+    encoder: str  # name of the frozen encoder
+    method: str  # name of the decomposition
+    seed: int | None  # of the decomposer's training; None for the mean over seeds
+    # "P@1" of retrieval, "accuracy" of the language probe and of classification (0 to 100), "pearson" and "spearman"
+    # (correlation times 100, -100 to 100), "F1", "precision", "recall" and "F1:best" of mining and "mAP@20" (0 to 100),
+    # "MAE" (times 100) and "mRP" (0 to 100) of classification, the metrics of the study's tasks `leakage`, `geometry`,
+    # `mixed_pool` and `qe`, or a comparison with another method (`Comparison`), e.g. "difference-P@1:dream". A
+    # correlation with a constant is undefined and has no record.
     metric: str
-    value: float
-    low: float | None
-    high: float | None
-    n: int
+    value: float  # the number; `orthoglot.study.tasks.registry` says which values are better
+    low: float | None  # lower end of the interval, None where there is none
+    high: float | None  # upper end
+    n: int  # scored items: queries of a direction; sentence pairs for "all" of a retrieval task; graded pairs
+    # how the number was made, as text by name: candidates, interval, "identity" of the encoder, and others
     facts: Mapping[str, str]
 
     def __post_init__(self) -> None:
@@ -165,18 +152,13 @@ COMPUTED = ("kind", "compared", "p", "sign", "sign_p", "reach", "agreed", "lowes
 
 
 class Comparison(NamedTuple):
-    """The metric of a paired comparison, "kind-compared:baseline".
+    """The metric of a paired comparison, "kind-compared:baseline"."""
 
-    Attributes:
-        kind: "difference", in the unit of the compared metric; "p", of the paired bootstrap; or "sign", the p of the
-            sign test. Both p are in 0 to 1 and corrected by Holm.
-        compared: the metric that was compared; "abs-pearson" stands for |ours| - |theirs|.
-        baseline: the other method.
-    """
-
+    # "difference", in the unit of the compared metric; "p", of the paired bootstrap; or "sign", the p of the sign test.
+    # Both p are in 0 to 1 and corrected by Holm.
     kind: str
-    compared: str
-    baseline: str
+    compared: str  # the metric that was compared; "abs-pearson" stands for |ours| - |theirs|
+    baseline: str  # the other method
 
     def __str__(self) -> str:
         return f"{self.kind}-{self.compared}:{self.baseline}"

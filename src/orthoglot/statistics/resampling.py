@@ -163,20 +163,15 @@ def resample(columns: Sequence[Column], *, resamples: int, generator: np.random.
 
 
 class _Group(NamedTuple):
-    """Columns of the same items: `numbers` among all columns.
-
-    Attributes:
-        rows: the items' sentences among those that are drawn.
-        item_of: which of these sentences each item has.
-        sums: of each statistic of sums, its row in the group and its moments by sentence.
-        ranks: by the bytes of y (gold scores are ranked once), the `grouped` y, and of Spearman's correlations their
-            rows and the `grouped` x.
-    """
+    """Columns of the same items: `numbers` among all columns."""
 
     numbers: list[int]
-    rows: np.ndarray
-    item_of: np.ndarray
+    rows: np.ndarray  # the items' sentences among those that are drawn
+    item_of: np.ndarray  # which of these sentences each item has
+    # of each statistic of sums, its row in the group and its moments by sentence
     sums: list[tuple[int, Sums, np.ndarray]]
+    # by the bytes of y (gold scores are ranked once), the `grouped` y, and of Spearman's correlations their rows and
+    # the `grouped` x
     ranks: dict[bytes, tuple[Groups, list[int], list[Groups]]]
 
     @classmethod

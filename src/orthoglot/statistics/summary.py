@@ -46,19 +46,12 @@ Scored = dict[Key, Scores]
 
 
 class Blocks(NamedTuple):
-    """Metrics of n items and the same without each of B blocks of them, for the jackknife.
+    """Metrics of n items and the same without each of B blocks of them, for the jackknife."""
 
-    Attributes:
-        values: {metric: number}.
-        without: {metric: (B,)}; a metric that is not in it has no interval.
-        ends: {metric: least and greatest value that it can have}.
-        n: items.
-    """
-
-    values: dict[str, float]
-    without: dict[str, np.ndarray]
-    ends: dict[str, tuple[float, float]]
-    n: int
+    values: dict[str, float]  # {metric: number}
+    without: dict[str, np.ndarray]  # {metric: (B,)}; a metric that is not in it has no interval
+    ends: dict[str, tuple[float, float]]  # {metric: least and greatest value that it can have}
+    n: int  # items
 
 
 def summarise(

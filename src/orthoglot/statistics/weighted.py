@@ -23,15 +23,11 @@ Groups = Sequence[list[int]]
 
 
 class Sums(NamedTuple):
-    """A statistic of weighted sums.
+    """A statistic of weighted sums."""
 
-    Attributes:
-        moments: (N, C) values -> (N, M), what is summed; the first column is 1, so that its sum is the weight.
-        finish: (M, B) sums -> (B,) statistics, NaN where there is none.
-    """
-
+    # (N, C) values -> (N, M), what is summed; the first column is 1, so that its sum is the weight
     moments: Callable[[np.ndarray], np.ndarray]
-    finish: Callable[[np.ndarray], np.ndarray]
+    finish: Callable[[np.ndarray], np.ndarray]  # (M, B) sums -> (B,) statistics, NaN where there is none
 
 
 class Spearman:

@@ -37,21 +37,14 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Row:
-    """One encoder's answer about a language.
+    """One encoder's answer about a language."""
 
-    Attributes:
-        encoder: its name in the catalogue, or PRESET/NAME of one trained here.
-        covered: whether its stated languages hold this one; None if it states none.
-        script_seen: whether one of its stated languages is written in this one's script; None as above.
-        coverage: on the sample; None where there is no tokenizer or no sample.
-        note: why there is no coverage.
-    """
-
-    encoder: str
-    covered: bool | None
+    encoder: str  # its name in the catalogue, or PRESET/NAME of one trained here
+    covered: bool | None  # whether its stated languages hold this one; None if it states none
+    # whether one of its stated languages is written in this one's script; None as above
     script_seen: bool | None
-    coverage: Coverage | None
-    note: str
+    coverage: Coverage | None  # on the sample; None where there is no tokenizer or no sample
+    note: str  # why there is no coverage
 
 
 def coverage(tokens: Ragged, unknown: int | None, sentences: Sequence[str], language: str) -> Coverage:

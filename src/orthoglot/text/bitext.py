@@ -46,31 +46,19 @@ class SentencePair(NamedTuple):
 
 
 class BadRow(NamedTuple):
-    """A row of a table, or a line of two texts, that is no pair.
+    """A row of a table, or a line of two texts, that is no pair."""
 
-    Attributes:
-        line: where it begins, from 1.
-        fault: what is wrong with it, after "line 5".
-        content: its text, with a lone surrogate for each byte that is not UTF-8 (`surrogateescape`).
-    """
-
-    line: int
-    fault: str
-    content: str
+    line: int  # where it begins, from 1
+    fault: str  # what is wrong with it, after "line 5"
+    content: str  # its text, with a lone surrogate for each byte that is not UTF-8 (`surrogateescape`)
 
 
 class LeftOut(NamedTuple):
-    """A message, translation unit or row that no pair was made of.
+    """A message, translation unit or row that no pair was made of."""
 
-    Attributes:
-        reason: why.
-        row: a bad row.
-        pair: what it would make where tags alone differ.
-    """
-
-    reason: str
-    row: BadRow | None = None
-    pair: SentencePair | None = None
+    reason: str  # why
+    row: BadRow | None = None  # a bad row
+    pair: SentencePair | None = None  # what it would make where tags alone differ
 
 
 # What the reader of a file yields for each thing that it meets.

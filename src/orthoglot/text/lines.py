@@ -22,21 +22,13 @@ class Lines:
 
 @dataclass(frozen=True)
 class Text:
-    """Lines, and what one pass over them found.
+    """Lines, and what one pass over them found."""
 
-    Attributes:
-        lines: can be read more than once.
-        count: of all lines.
-        blank: of those without text.
-        size: bytes of the others in UTF-8.
-        digest: SHA-256 of all lines.
-    """
-
-    lines: Iterable[str]
-    count: int
-    blank: int
-    size: int
-    digest: str
+    lines: Iterable[str]  # can be read more than once
+    count: int  # of all lines
+    blank: int  # of those without text
+    size: int  # bytes of the others in UTF-8
+    digest: str  # SHA-256 of all lines
 
     @classmethod
     def of(cls, lines: Iterable[str]) -> Text:

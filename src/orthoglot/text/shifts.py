@@ -58,17 +58,11 @@ _NAMES = ("", "one line", "two lines", "three lines")
 
 
 class Run(NamedTuple):
-    """Pairs from `start` to `stop` (not included) whose translations are elsewhere.
+    """Pairs from `start` to `stop` (not included) whose translations are elsewhere."""
 
-    Attributes:
-        start: number of the first pair, from 0.
-        stop: number after the last.
-        offset: the translation of line i stands at line i + offset; None if it stands nowhere.
-    """
-
-    start: int
-    stop: int
-    offset: int | None
+    start: int  # number of the first pair, from 0
+    stop: int  # number after the last
+    offset: int | None  # the translation of line i stands at line i + offset; None if it stands nowhere
 
     @property
     def reason(self) -> str:

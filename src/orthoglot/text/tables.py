@@ -47,19 +47,12 @@ logger = logging.getLogger(__name__)
 
 
 class Table(NamedTuple):
-    """A table with sentence pairs.
+    """A table with sentence pairs."""
 
-    Attributes:
-        names: of its columns; empty if no row has them.
-        places: of the columns that were asked for, source first.
-        rows: of sentences, and those that are none.
-        languages: of the two sides, where the table names them.
-    """
-
-    names: list[str]
-    places: list[int]
-    rows: Iterator[Row]
-    languages: Languages = (None, None)
+    names: list[str]  # of its columns; empty if no row has them
+    places: list[int]  # of the columns that were asked for, source first
+    rows: Iterator[Row]  # of sentences, and those that are none
+    languages: Languages = (None, None)  # of the two sides, where the table names them
 
     def pairs(self) -> Iterator[Item]:
         """The sentences of each row."""

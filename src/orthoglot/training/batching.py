@@ -18,9 +18,8 @@ from orthoglot.training.partners import Partners
 class PairRows:
     """Translations as rows of one matrix of vectors: row `source[i]` and row `target[i]` mean the same.
 
-    Attributes:
-        source, target: (P,) row indices, or (n, B) for n batches.
-        source_language, target_language: language ids, likewise.
+    source, target: (P,) row indices, or (n, B) for n batches.
+    source_language, target_language: language ids, likewise.
     """
 
     source: Tensor
@@ -51,15 +50,12 @@ class PairRows:
 class Batch:
     """B pairs as `Pairs` arranges them: the source rows first, then the target rows.
 
-    Attributes:
-        rows: of the matrix of vectors, (2B,).
-        language_id: of each row.
-        other, peer: partners, numbered among the 2B rows; -1 for none.
-        active: (B,).
+    other, peer: partners, numbered among the 2B rows; -1 for none.
+    active: (B,).
     """
 
-    rows: Tensor
-    language_id: Tensor
+    rows: Tensor  # of the matrix of vectors, (2B,)
+    language_id: Tensor  # of each row
     other: Tensor
     peer: Tensor
     active: Tensor

@@ -46,15 +46,12 @@ logger = logging.getLogger(__name__)
 class Data:
     """Vectors of all language pairs pooled.
 
-    Attributes:
-        vectors: (N, D) float32.
-        languages: K codes, sorted; a language id is a position in this list.
-        train, valid: pairs as rows of `vectors`, on the CPU.
-        text: digest of the sentences of these pairs, in their order; empty where nobody knows them.
+    train, valid: pairs as rows of `vectors`, on the CPU.
+    text: digest of the sentences of these pairs, in their order; empty where nobody knows them.
     """
 
-    vectors: Tensor
-    languages: list[str]
+    vectors: Tensor  # (N, D) float32
+    languages: list[str]  # K codes, sorted; a language id is a position in this list
     train: PairRows
     valid: PairRows
     text: str = ""

@@ -10,17 +10,11 @@ EARLY = 2
 
 
 class Ending(NamedTuple):
-    """How one training ended.
+    """How one training ended."""
 
-    Attributes:
-        epochs: how many were trained.
-        best: the best of them, from 0.
-        capped: whether `max_epochs` ended it before its patience did.
-    """
-
-    epochs: int
-    best: int
-    capped: bool
+    epochs: int  # how many were trained
+    best: int  # the best of them, from 0
+    capped: bool  # whether `max_epochs` ended it before its patience did
 
 
 def summary(endings: Sequence[Ending], max_epochs: int, criterion: str) -> str:

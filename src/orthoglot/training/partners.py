@@ -17,9 +17,8 @@ from orthoglot.streams import Draws
 class Partners:
     """Row indices within a batch, -1 for none.
 
-    Attributes:
-        other, peer: of the source and of the target side, (n, B) each; see `orthoglot.objectives.base.Pairs`.
-        active: (n, B) booleans, the rows over which host terms average.
+    other, peer: of the source and of the target side, (n, B) each; see `orthoglot.objectives.base.Pairs`.
+    active: (n, B) booleans, the rows over which host terms average.
     """
 
     other: tuple[Tensor, Tensor]

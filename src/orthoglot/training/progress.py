@@ -18,15 +18,10 @@ History = list[dict[str, float]]
 
 
 class Criterion(NamedTuple):
-    """The validation value that decides which epoch is best.
+    """The validation value that decides which epoch is best."""
 
-    Attributes:
-        name: a key of what `validate` of `orthoglot.training.loop.fit` returns.
-        highest: whether the highest value is best, not the lowest.
-    """
-
-    name: str
-    highest: bool = False
+    name: str  # a key of what `validate` of `orthoglot.training.loop.fit` returns
+    highest: bool = False  # whether the highest value is best, not the lowest
 
     def improves(self, valid: Mapping[str, float], history: History) -> bool:
         """Whether the values of an epoch, `valid.<name>`, are better than those of every epoch before it."""
@@ -39,33 +34,21 @@ LOWEST_TOTAL = Criterion("total")
 
 @dataclass
 class Progress:
-    """With the weights and the optimisers, all that continuing a training needs.
+    """With the weights and the optimisers, all that continuing a training needs."""
 
-    Attributes:
-        history: finished epochs.
-        first: total of the first step.
-        lowest: lowest mean total of a window.
-        done: steps in all.
-        step: steps of the current epoch.
-        sums: of each term over these steps.
-        window: of each term over the steps since the last point of the curve.
-        curve: points so far: steps done and means of the terms.
-        timed: steps that `seconds` are of; see `orthoglot.training.speed`.
-        seconds: that they took.
-        hardware: on which.
-    """
-
-    history: History = field(default_factory=list)
-    first: float | None = None
-    lowest: float | None = None
-    done: int = 0
-    step: int = 0
-    sums: dict[str, float] = field(default_factory=dict)
+    history: History = field(default_factory=list)  # finished epochs
+    first: float | None = None  # total of the first step
+    lowest: float | None = None  # lowest mean total of a window
+    done: int = 0  # steps in all
+    step: int = 0  # steps of the current epoch
+    sums: dict[str, float] = field(default_factory=dict)  # of each term over these steps
+    # of each term over the steps since the last point of the curve
     window: dict[str, float] = field(default_factory=dict)
+    # points so far: steps done and means of the terms
     curve: list[dict[str, float]] = field(default_factory=list)
-    timed: int = 0
-    seconds: float = 0.0
-    hardware: str = ""
+    timed: int = 0  # steps that `seconds` are of; see `orthoglot.training.speed`
+    seconds: float = 0.0  # that they took
+    hardware: str = ""  # on which
 
     def add(self, values: Mapping[str, float]) -> None:
         """Add terms of one step to the sums."""

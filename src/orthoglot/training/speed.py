@@ -22,17 +22,11 @@ FILE = "speed.json"
 
 @dataclass(frozen=True)
 class Speed:
-    """The steps of a training that were timed.
+    """The steps of a training that were timed."""
 
-    Attributes:
-        steps: how many.
-        seconds: that they took, with the making of their batches; without validation and without saving.
-        hardware: devices and version of PyTorch.
-    """
-
-    steps: int
-    seconds: float
-    hardware: str
+    steps: int  # how many
+    seconds: float  # that they took, with the making of their batches; without validation and without saving
+    hardware: str  # devices and version of PyTorch
 
     @property
     def seconds_per_1000(self) -> float:

@@ -18,19 +18,13 @@ Values = dict[str, Tensor]
 
 @dataclass
 class Update:
-    """One optimiser step per batch.
+    """One optimiser step per batch."""
 
-    Attributes:
-        name: for messages, e.g. "maps".
-        loss: batch -> {term: scalar, ..., "total": scalar}; only `total` is differentiated.
-        optimizer: its parameters are the only ones that the step changes.
-        scheduler: stepped after each step of the optimiser, saved and restored.
-    """
-
-    name: str
+    name: str  # for messages, e.g. "maps".
+    # batch -> {term: scalar, ..., "total": scalar}; only `total` is differentiated
     loss: Callable[[Any], Values]
-    optimizer: Optimizer
-    scheduler: LRScheduler | None = None
+    optimizer: Optimizer  # its parameters are the only ones that the step changes
+    scheduler: LRScheduler | None = None  # stepped after each step of the optimiser, saved and restored
 
 
 def take(updates: Sequence[Update], batch: Any) -> Iterator[tuple[Update, Values]]:

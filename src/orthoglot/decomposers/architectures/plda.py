@@ -33,26 +33,18 @@ class PldaSettings(Settings):
 class Scatter:
     """How translations differ and what they share, over N training translations (a, b) of unit vectors.
 
-    Attributes:
-        mean: of all vectors (D,).
-        squares: E[x x^T] (D, D), the mean over languages by their numbers of sentences.
-        within: S_w = E[(a - b) (a - b)^T] / 2 (D, D), what differs: language, style, noise.
-        between: M (D, D), what is shared: meaning; as `_shared` has it.
-        doubt: r in [0, 1], how far M may be from that of other text; as `_shared` has it.
-        spread: the covariance of the vectors of a language (D, D), the mean over languages as in `squares`.
-        pairs: N.
-        languages: their codes.
     Source: docs/papers.md#plda.
     """
 
-    mean: np.ndarray
-    squares: np.ndarray
-    within: np.ndarray
-    between: np.ndarray
-    doubt: float
+    mean: np.ndarray  # of all vectors (D,)
+    squares: np.ndarray  # E[x x^T] (D, D), the mean over languages by their numbers of sentences
+    within: np.ndarray  # S_w = E[(a - b) (a - b)^T] / 2 (D, D), what differs: language, style, noise
+    between: np.ndarray  # M (D, D), what is shared: meaning; as `_shared` has it
+    doubt: float  # r in [0, 1], how far M may be from that of other text; as `_shared` has it
+    # the covariance of the vectors of a language (D, D), the mean over languages as in `squares`
     spread: np.ndarray
-    pairs: float
-    languages: list[str]
+    pairs: float  # N
+    languages: list[str]  # their codes
 
     @classmethod
     def of(cls, moments: Moments, pairs: PairMoments) -> Self:

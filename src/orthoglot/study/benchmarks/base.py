@@ -35,13 +35,9 @@ class Taught(Settings):
 
 
 class Benchmark(Settings):
-    """What every benchmark says about itself.
+    """What every benchmark says about itself."""
 
-    Attributes:
-        retrieval: the variants of an ablation are compared on it.
-    """
-
-    retrieval: ClassVar[bool] = False
+    retrieval: ClassVar[bool] = False  # the variants of an ablation are compared on it
     kind: str
     licence: str
     """Of the text; the report lists it."""
@@ -162,27 +158,16 @@ class TextsByLanguage(ByLanguage):
 
 @dataclass(frozen=True)
 class PairSet:
-    """One language pair of a benchmark; row n of one side belongs to row n of the other.
+    """One language pair of a benchmark; row n of one side belongs to row n of the other."""
 
-    Attributes:
-        name: of the benchmark.
-        source: code of the first language; of a retrieval set the foreign one.
-        target: code of the second language; of a retrieval set the pivot, row by row its translation.
-        source_sentences: of the first language.
-        target_sentences: of the second language.
-        originals: of a code-switched set, the foreign sentences before words were swapped.
-        gold: of a graded set, the gold score of each row.
-        items: of a graded set, the text that identifies the item of each row.
-    """
-
-    name: str
-    source: str
-    target: str
-    source_sentences: Sequence[str]
-    target_sentences: Sequence[str]
-    originals: Sequence[str] = ()
-    gold: Sequence[float] = ()
-    items: Sequence[str] = ()
+    name: str  # of the benchmark
+    source: str  # code of the first language; of a retrieval set the foreign one
+    target: str  # code of the second language; of a retrieval set the pivot, row by row its translation
+    source_sentences: Sequence[str]  # of the first language
+    target_sentences: Sequence[str]  # of the second language
+    originals: Sequence[str] = ()  # of a code-switched set, the foreign sentences before words were swapped
+    gold: Sequence[float] = ()  # of a graded set, the gold score of each row
+    items: Sequence[str] = ()  # of a graded set, the text that identifies the item of each row
 
     @property
     def pair(self) -> str:

@@ -33,15 +33,11 @@ Name = tuple[str, str, str, str, str, str]
 
 
 class Run(NamedTuple):
-    """A run.
+    """A run."""
 
-    Attributes:
-        numbers: value, low and high by `COLUMNS`, over all subsets and seeds, without comparisons of methods.
-        scored: per-item scores by encoder and method, where there are any.
-    """
-
+    # value, low and high by `COLUMNS`, over all subsets and seeds, without comparisons of methods
     numbers: pd.DataFrame
-    scored: dict[tuple[str, str], Scored]
+    scored: dict[tuple[str, str], Scored]  # per-item scores by encoder and method, where there are any
 
 
 def compare(

@@ -27,47 +27,31 @@ Number = TypeVar("Number", int, float)
 
 @dataclass(frozen=True)
 class Estimate:
-    """One corpus in one language pair; None is what cannot be known before the text is there.
+    """One corpus in one language pair; None is what cannot be known before the text is there."""
 
-    Attributes:
-        corpus: entry of the catalogue; of files with addresses with its kind, such as benchmarks.tatoeba.
-        release: name and release in OPUS, or the kind of a corpus that is not of OPUS.
-        pair: language pair, or the language of text without translations, or how many files there are.
-        archives: sentence pairs, or links of alignments, of each archive of OPUS, by the two languages as OPUS spells
-            them.
-        left_out: the same of archives in spellings that are not taken.
-        pairs: sentence pairs that are used, before cleaning.
-        download: bytes of the files, in the KiB of the catalogue; documents that two pairs share count with the first.
-        disk: bytes after preparation: the archive, which stays, and the prepared files.
-        hours: of reading and cleaning on one core; a download comes on top.
-        licence: as the entry states it.
-    """
-
-    corpus: str
-    release: str
-    pair: str
+    corpus: str  # entry of the catalogue; of files with addresses with its kind, such as benchmarks.tatoeba
+    release: str  # name and release in OPUS, or the kind of a corpus that is not of OPUS
+    pair: str  # language pair, or the language of text without translations, or how many files there are
+    # sentence pairs, or links of alignments, of each archive of OPUS, by the two languages as OPUS spells them
     archives: dict[str, int]
-    left_out: dict[str, int]
-    pairs: int | None
+    left_out: dict[str, int]  # the same of archives in spellings that are not taken
+    pairs: int | None  # sentence pairs that are used, before cleaning
+    # bytes of the files, in the KiB of the catalogue; documents that two pairs share count with the first
     download: int | None
-    disk: int | None
-    hours: float | None
-    licence: str
+    disk: int | None  # bytes after preparation: the archive, which stays, and the prepared files
+    hours: float | None  # of reading and cleaning on one core; a download comes on top
+    licence: str  # as the entry states it
 
 
 @dataclass(frozen=True)
 class Total:
-    """Sums over estimates, of what is known; None where nothing is.
-
-    Attributes:
-        unknown: how many rows are missing in the sums of bytes.
-    """
+    """Sums over estimates, of what is known; None where nothing is."""
 
     pairs: int | None
     download: int | None
     disk: int | None
     hours: float | None
-    unknown: int
+    unknown: int  # how many rows are missing in the sums of bytes
 
 
 def estimates(corpora: Mapping[str, Corpus], most: int = 0) -> list[Estimate]:

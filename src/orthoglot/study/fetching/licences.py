@@ -11,19 +11,12 @@ Answer = Literal["yes", "no", "unknown"]
 
 
 class Terms(NamedTuple):
-    """What a licence says.
+    """What a licence says."""
 
-    Attributes:
-        commercial: whether text under it, and so a model trained on it, may be used commercially.
-        attribution: whether its source must be named.
-        share_alike: whether what is made of it stays under the same licence.
-        stated: by whom these terms are stated.
-    """
-
-    commercial: Answer
-    attribution: Answer
-    share_alike: Answer
-    stated: str
+    commercial: Answer  # whether text under it, and so a model trained on it, may be used commercially
+    attribution: Answer  # whether its source must be named
+    share_alike: Answer  # whether what is made of it stays under the same licence
+    stated: str  # by whom these terms are stated
 
 
 UNKNOWN = Terms("unknown", "unknown", "unknown", "nobody that orthoglot knows of")

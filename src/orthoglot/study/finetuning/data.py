@@ -24,17 +24,11 @@ ASKED = "{premise} What was the {asked}?"
 
 @dataclass(frozen=True)
 class Data:
-    """N items.
+    """N items."""
 
-    Attributes:
-        columns: the inputs of each item: one, one for each choice, or both texts.
-        seconds: where the second text begins in each input (N,), of inputs of two texts.
-        targets: (N,) or (N, C).
-    """
-
-    columns: Sequence[Ragged]
-    seconds: Sequence[np.ndarray]
-    targets: np.ndarray
+    columns: Sequence[Ragged]  # the inputs of each item: one, one for each choice, or both texts
+    seconds: Sequence[np.ndarray]  # where the second text begins in each input (N,), of inputs of two texts
+    targets: np.ndarray  # (N,) or (N, C)
 
     def __len__(self) -> int:
         return len(self.targets)

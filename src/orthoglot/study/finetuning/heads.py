@@ -19,17 +19,12 @@ SPREAD, SCALE = 0.02, 100.0
 
 
 class Batch(NamedTuple):
-    """Some items.
+    """Some items."""
 
-    Attributes:
-        ids: of each input of an item, (B, T): one, one for each choice, or both texts.
-        seconds: (B, T), 1 where the second text of each input is, 0 elsewhere; None of an input with one text.
-        targets: (B,) or (B, C).
-    """
-
-    ids: Sequence[Tensor]
+    ids: Sequence[Tensor]  # of each input of an item, (B, T): one, one for each choice, or both texts
+    # (B, T), 1 where the second text of each input is, 0 elsewhere; None of an input with one text
     seconds: Sequence[Tensor | None]
-    targets: Tensor
+    targets: Tensor  # (B,) or (B, C)
 
 
 class Tuned(nn.Module, ABC):

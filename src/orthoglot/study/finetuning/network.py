@@ -76,19 +76,12 @@ class Network(nn.Module):
 
 @dataclass(frozen=True)
 class Opened:
-    """A network with its tokenizer.
+    """A network with its tokenizer."""
 
-    Attributes:
-        name: of the encoder.
-        network: on the CPU.
-        tokenizer: of its text.
-        longest: tokens that it reads at most.
-    """
-
-    name: str
-    network: Network
-    tokenizer: TextTokenizer
-    longest: int
+    name: str  # of the encoder
+    network: Network  # on the CPU
+    tokenizer: TextTokenizer  # of its text
+    longest: int  # tokens that it reads at most
 
     def texts(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
         """Ids of one text each, `<s> a </s>`."""

@@ -27,21 +27,13 @@ JUDGED = "kept by"
 
 
 class Run(NamedTuple):
-    """Where a training runs.
+    """Where a training runs."""
 
-    Attributes:
-        seed: of the order of the items, and of dropout.
-        device: where the model is.
-        checkpoint: folder for the state from which an interrupted training resumes.
-        label: for progress and messages.
-        settings: a digest of all that decides the result.
-    """
-
-    seed: int
-    device: torch.device
-    checkpoint: Path
-    label: str
-    settings: str
+    seed: int  # of the order of the items, and of dropout
+    device: torch.device  # where the model is
+    checkpoint: Path  # folder for the state from which an interrupted training resumes
+    label: str  # for progress and messages
+    settings: str  # a digest of all that decides the result
 
 
 def train(model: Tuned, recipe: Recipe, data: Data, valid: Data, judge: Judge | None, run: Run) -> History:

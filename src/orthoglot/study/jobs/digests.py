@@ -38,16 +38,11 @@ TEMPLATE = re.compile(r"[\w.-]+\.(?:j2|js)\b")
 
 
 class Module(NamedTuple):
-    """One module of the package.
+    """One module of the package."""
 
-    Attributes:
-        code: digest of its code and of its templates, without the entries of its registries.
-        imports: modules.
-        entries: of its registries, a digest and the modules of each entry, by the name that selects it.
-    """
-
-    code: str
-    imports: Sequence[str]
+    code: str  # digest of its code and of its templates, without the entries of its registries
+    imports: Sequence[str]  # modules
+    # of its registries, a digest and the modules of each entry, by the name that selects it
     entries: dict[str, tuple[str, Sequence[str]]]
 
 

@@ -29,48 +29,29 @@ APART = "ends of two separate intervals, wider than a paired one"
 
 
 class Quantity(NamedTuple):
-    """What a case is decided by.
+    """What a case is decided by."""
 
-    Attributes:
-        value: None where it could not be computed.
-        low: lower end of its interval, None where there is none.
-        high: upper end.
-        seeds: the quantity of each seed.
-        how: where the interval comes from, or why there is none.
-        testable: whether the interval and the seeds can decide anything.
-    """
-
-    value: float | None
-    low: float | None
-    high: float | None
-    seeds: tuple[float, ...]
-    how: str
-    testable: bool = True
+    value: float | None  # None where it could not be computed
+    low: float | None  # lower end of its interval, None where there is none
+    high: float | None  # upper end
+    seeds: tuple[float, ...]  # the quantity of each seed
+    how: str  # where the interval comes from, or why there is none
+    testable: bool = True  # whether the interval and the seeds can decide anything
 
 
 class Case(NamedTuple):
-    """One test of a claim.
+    """One test of a claim."""
 
-    Attributes:
-        encoder: here.
-        data: task and data set here.
-        quantity: what was computed, in words.
-        value: see `Quantity`, as low, high and seeds.
-        verdict: of this case.
-        how: how it was decided, or why it could not be.
-        counts: whether the claim is made about its encoder and methods.
-    """
-
-    encoder: str
-    data: str
-    quantity: str
-    value: float | None
+    encoder: str  # here
+    data: str  # task and data set here
+    quantity: str  # what was computed, in words
+    value: float | None  # see `Quantity`, as low, high and seeds
     low: float | None
     high: float | None
     seeds: tuple[float, ...]
-    verdict: str
-    how: str
-    counts: bool
+    verdict: str  # of this case
+    how: str  # how it was decided, or why it could not be
+    counts: bool  # whether the claim is made about its encoder and methods
 
 
 class Outcome(NamedTuple):

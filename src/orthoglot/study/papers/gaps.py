@@ -23,32 +23,21 @@ TASKS = {"heldout": P_AT_1, "tatoeba": P_AT_1, "code-switched": P_AT_1, "sts": "
 
 
 class Gap(NamedTuple):
-    """A score of a method with ORACLE's terms beside that of the method without them; unweighted means over a data set.
+    """A score of a method with ORACLE's terms beside the same without them; unweighted means over a data set."""
 
-    Attributes:
-        encoder: of the run.
-        panel: of the paper's figure.
-        method: with the terms.
-        against: without them; the undivided vector, where the terms stand alone.
-        data: task and data set, in words.
-        view: "meaning" or "language".
-        score: of `method`.
-        without: of `against`; None of the language view of the undivided vector, which has none.
-        gap: `score` less `without`, paired where the run has it; the ends are None where it has not.
-        alone: `score` less that of the terms alone; None where they were not run, or for themselves.
-        alone_method: the terms alone, in the same reading as `method` where the run has it; empty where there is none.
-    """
-
-    encoder: str
-    panel: str
-    method: str
-    against: str
-    data: str
-    view: str
-    score: Number
-    without: Number | None
+    encoder: str  # of the run
+    panel: str  # of the paper's figure
+    method: str  # with the terms
+    against: str  # without them; the undivided vector, where the terms stand alone
+    data: str  # task and data set, in words
+    view: str  # "meaning" or "language"
+    score: Number  # of `method`
+    without: Number | None  # of `against`; None of the language view of the undivided vector, which has none
+    # `score` less `without`, paired where the run has it; the ends are None where it has not
     gap: Number | None
+    # `score` less that of the terms alone; None where they were not run, or for themselves
     alone: float | None
+    # the terms alone, in the same reading as `method` where the run has it; empty where there is none
     alone_method: str
 
     def row(self) -> dict[str, Any]:

@@ -53,33 +53,20 @@ REASONS = {
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a paper's table with what the run measured; all numbers are in the paper's scale.
+    """A cell of a paper's table with what the run measured; all numbers are in the paper's scale."""
 
-    Attributes:
-        printed: the cell; one that the paper does not have has no value.
-        encoder: ours, "" where there is none.
-        method: ours, in one of its readings.
-        reason: why nothing was measured, "" where something was.
-        measured: the number.
-        over: the members that it is the mean of.
-        dataset: ours, several joined by " + ".
-        candidates: pairs (here, in the paper), one for each subset.
-        stand_in: the source of the data set if it is not the paper's.
-        printed_less_base: of a variant, its printed number less the base variant's.
-        less_base: of a variant, its measured number less the base variant's.
-    """
-
-    printed: Printed
-    encoder: str
-    method: str
-    reason: str = ""
-    measured: Number | None = None
-    over: tuple[str, ...] = ()
-    dataset: str = ""
+    printed: Printed  # the cell; one that the paper does not have has no value
+    encoder: str  # ours, "" where there is none
+    method: str  # ours, in one of its readings
+    reason: str = ""  # why nothing was measured, "" where something was
+    measured: Number | None = None  # the number
+    over: tuple[str, ...] = ()  # the members that it is the mean of
+    dataset: str = ""  # ours, several joined by " + "
+    # pairs (here, in the paper), one for each subset
     candidates: tuple[tuple[int | None, int | None], ...] = ()
-    stand_in: str = ""
-    printed_less_base: float | None = None
-    less_base: Number | None = None
+    stand_in: str = ""  # the source of the data set if it is not the paper's
+    printed_less_base: float | None = None  # of a variant, its printed number less the base variant's
+    less_base: Number | None = None  # of a variant, its measured number less the base variant's
 
     @property
     def missing(self) -> tuple[str, ...]:

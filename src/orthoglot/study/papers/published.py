@@ -40,37 +40,25 @@ class Variant(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A claim that a quantity lies in (above, below) wherever it is measured.
+    """A claim that a quantity lies in (above, below) wherever it is measured."""
 
-    Attributes:
-        text: the claim.
-        evidence: where the paper shows it.
-        pairs: (left, right) methods, or variants of an encoder.
-        further: pairs that are shown as well, but that the paper does not speak of.
-        encoders: that the claim is made about, by the paper's name; empty for every encoder.
-        quantity: "difference" left - right, "ratio" left / right, or "magnitude" |left| - |right|.
-        view: of the vectors.
-        tasks: on whose data sets the claim is tested, also on others than the paper's.
-        metric: as in a record.
-        languages: of these data sets: "all", "cross-lingual" pairs, or directions of the "long-tail".
-        strongest_rival: test only the pair with the highest right side.
-        above: lower end of the region.
-        below: its upper end.
-    """
-
-    text: str
-    evidence: str
-    pairs: tuple[tuple[str, str], ...]
+    text: str  # the claim
+    evidence: str  # where the paper shows it
+    pairs: tuple[tuple[str, str], ...]  # (left, right) methods, or variants of an encoder
+    # pairs that are shown as well, but that the paper does not speak of
     further: tuple[tuple[str, str], ...] = ()
+    # that the claim is made about, by the paper's name; empty for every encoder
     encoders: tuple[str, ...] = ()
+    # "difference" left - right, "ratio" left / right, or "magnitude" |left| - |right|
     quantity: Literal["difference", "ratio", "magnitude"] = "difference"
-    view: str = "sentence"
+    view: str = "sentence"  # of the vectors
+    # on whose data sets the claim is tested, also on others than the paper's
     tasks: tuple[str, ...] = RETRIEVAL
-    metric: str = P_AT_1
-    languages: str = ALL
-    strongest_rival: bool = False
-    above: float = -math.inf
-    below: float = math.inf
+    metric: str = P_AT_1  # as in a record
+    languages: str = ALL  # of these data sets: "all", "cross-lingual" pairs, or directions of the "long-tail"
+    strongest_rival: bool = False  # test only the pair with the highest right side
+    above: float = -math.inf  # lower end of the region
+    below: float = math.inf  # its upper end
 
 
 class Coverage(NamedTuple):
@@ -82,62 +70,43 @@ class Coverage(NamedTuple):
 
 
 class Paper(NamedTuple):
-    """One paper.
+    """One paper."""
 
-    Attributes:
-        name: of its files.
-        title: with its year.
-        tables: their numbers in the paper, and what they are about.
-        encoders: names of the checkpoints that count as each of its encoders.
-        unmeasured: why no run has one of these encoders.
-        variants: of the encoder that it trains; empty for the papers on decomposers.
-        base: the variant that the others are compared with.
-        hardware: that it prints times of.
-        suite: of tables of undivided vectors, which show every task of each encoder of a run, measured or not, below
-            the paper's: what the paper is called in the target `<suite>-table`.
-        panels: of a figure of gaps, each with the method with and the one without what the paper adds.
-        coverage: its table of languages.
-        examples: tables of sentences, and the task that has such examples here.
-        maps: the number of its figure of maps of a text in many languages.
-        headings: of columns, by data set and direction or metric; by data set and "xx" what stands before a member.
-        claims: about directions of effects.
-    """
-
-    name: str
-    title: str
-    tables: Mapping[str, str]
-    claims: tuple[Claim, ...] = ()
+    name: str  # of its files
+    title: str  # with its year
+    tables: Mapping[str, str]  # their numbers in the paper, and what they are about
+    claims: tuple[Claim, ...] = ()  # about directions of effects
+    # names of the checkpoints that count as each of its encoders
     encoders: Mapping[str, tuple[str, ...]] = {}
-    variants: Mapping[str, Variant] = {}
-    base: str = ""
-    hardware: str = ""
-    unmeasured: Mapping[str, str] = {}
+    variants: Mapping[str, Variant] = {}  # of the encoder that it trains; empty for the papers on decomposers
+    base: str = ""  # the variant that the others are compared with
+    hardware: str = ""  # that it prints times of
+    unmeasured: Mapping[str, str] = {}  # why no run has one of these encoders
+    # of tables of undivided vectors, which show every task of each encoder of a run, measured or not, below the
+    # paper's: what the paper is called in the target `<suite>-table`
     suite: str = ""
+    # of a figure of gaps, each with the method with and the one without what the paper adds
     panels: Mapping[str, tuple[str, str]] = {}
-    coverage: Coverage | None = None
-    examples: Mapping[str, str] = {}
-    maps: str = ""
+    coverage: Coverage | None = None  # its table of languages
+    examples: Mapping[str, str] = {}  # tables of sentences, and the task that has such examples here
+    maps: str = ""  # the number of its figure of maps of a text in many languages
+    # of columns, by data set and direction or metric; by data set and "xx" what stands before a member
     headings: Mapping[str, str] = {}
 
 
 class DataSet(NamedTuple):
     """What the numbers of a table are means over; see datasets.toml.
 
-    Attributes:
-        members: pairs of languages, or languages alone.
-        source: which public test set it is, "" for any.
-        stand_in: the source that is shown where this one is not in the run, e.g. of a dev set; "" for none.
-        unmeasured: why no run measures it, else "".
-        parts: of a mean over several data sets, their names.
-        candidates: among how many sentences the paper searches for a query, by member, where that is stated.
     Source: docs/papers.md#published-averages.
     """
 
-    members: tuple[str, ...] = ()
-    source: str = ""
+    members: tuple[str, ...] = ()  # pairs of languages, or languages alone
+    source: str = ""  # which public test set it is, "" for any
+    # the source that is shown where this one is not in the run, e.g. of a dev set; "" for none.
     stand_in: str = ""
-    unmeasured: str = ""
-    parts: tuple[str, ...] = ()
+    unmeasured: str = ""  # why no run measures it, else ""
+    parts: tuple[str, ...] = ()  # of a mean over several data sets, their names
+    # among how many sentences the paper searches for a query, by member, where that is stated
     candidates: Mapping[str, int] = {}
 
 
@@ -150,39 +119,25 @@ class Definition(NamedTuple):
 
 
 class Printed(NamedTuple):
-    """One number of a paper.
+    """One number of a paper."""
 
-    Attributes:
-        paper: its name.
-        table: its number in the paper.
-        encoder: the paper's; in an ablation, which variant.
-        method: one of `METHODS`; "fine-tuned" for an encoder that the paper goes on training on the task, "prompted"
-            for a model that answers prompts.
-        view: "meaning", "language", or "sentence" for an undivided vector.
-        task: as in a record.
-        dataset: one of `DATA_SETS`, or one of which no run has a part.
-        subset: one of its members, or "all" for the mean.
-        direction: "en->xx", "xx->en", "both" (mean of the two), "all->xx" for what is learnt in all languages at
-            once, "" where there is none, or "all" for a data set of a run as a whole.
-        metric: as in a record.
-        scale: "0..100", "-100..100", "-1..1", "0..1", "0..400", "nats" or "seconds".
-        value: as printed, "" where the text lacks it.
-        note: a known doubt.
-    """
-
-    paper: str
-    table: str
-    encoder: str
+    paper: str  # its name
+    table: str  # its number in the paper
+    encoder: str  # the paper's; in an ablation, which variant
+    # one of `METHODS`; "fine-tuned" for an encoder that the paper goes on training on the task, "prompted" for a model
+    # that answers prompts
     method: str
-    view: str
-    task: str
-    dataset: str
-    subset: str
+    view: str  # "meaning", "language", or "sentence" for an undivided vector
+    task: str  # as in a record
+    dataset: str  # one of `DATA_SETS`, or one of which no run has a part
+    subset: str  # one of its members, or "all" for the mean
+    # "en->xx", "xx->en", "both" (mean of the two), "all->xx" for what is learnt in all languages at once, "" where
+    # there is none, or "all" for a data set of a run as a whole
     direction: str
-    metric: str
-    scale: str
-    value: str
-    note: str
+    metric: str  # as in a record
+    scale: str  # "0..100", "-100..100", "-1..1", "0..1", "0..400", "nats" or "seconds"
+    value: str  # as printed, "" where the text lacks it
+    note: str  # a known doubt
 
     @property
     def number(self) -> float | None:

@@ -44,35 +44,21 @@ HELD_OUT = {"heldout": True, "paracrawl": True, "translation-cosine": False, "mi
 
 
 class Count(NamedTuple):
-    """The numbers of one table.
+    """The numbers of one table."""
 
-    Attributes:
-        table: its number in the paper.
-        printed: how many numbers it has.
-        measured: how many of them the preset measures.
-        missing: the others, by encoder of the paper and reason.
-    """
-
-    table: str
-    printed: int
-    measured: int
-    missing: Counter[tuple[str, str]]
+    table: str  # its number in the paper
+    printed: int  # how many numbers it has
+    measured: int  # how many of them the preset measures
+    missing: Counter[tuple[str, str]]  # the others, by encoder of the paper and reason
 
 
 class Planned(NamedTuple):
-    """What a preset measures one of its encoders on.
+    """What a preset measures one of its encoders on."""
 
-    Attributes:
-        settings: of the encoder.
-        benchmarks: test sets, by entry.
-        pairs: language pairs of its text.
-        tuned: test sets that it is fine-tuned for, by entry.
-    """
-
-    settings: EncoderEntry
-    benchmarks: Mapping[str, Benchmark]
-    pairs: Sequence[str]
-    tuned: Mapping[str, Benchmark]
+    settings: EncoderEntry  # of the encoder
+    benchmarks: Mapping[str, Benchmark]  # test sets, by entry
+    pairs: Sequence[str]  # language pairs of its text
+    tuned: Mapping[str, Benchmark]  # test sets that it is fine-tuned for, by entry
 
 
 def reachable(

@@ -45,21 +45,13 @@ SENTENCE = "sentence"
 
 
 class Sides(NamedTuple):
-    """Two numbers of one claim, subset and metric aside.
+    """Two numbers of one claim, subset and metric aside."""
 
-    Attributes:
-        encoder: whose vectors they are of.
-        left: name of the left side, its task, data set and metric aside; and of the right.
-        right: see `left`.
-        labels: what the two sides are called here.
-        counts: whether the paper's claim is about them.
-    """
-
-    encoder: str
-    left: tuple[str, str, str]
-    right: tuple[str, str, str]
-    labels: tuple[str, str]
-    counts: bool
+    encoder: str  # whose vectors they are of
+    left: tuple[str, str, str]  # name of the left side, its task, data set and metric aside; and of the right
+    right: tuple[str, str, str]  # see `left`
+    labels: tuple[str, str]  # what the two sides are called here
+    counts: bool  # whether the paper's claim is about them
 
 
 @dataclass(eq=False)
@@ -70,33 +62,22 @@ class Run:
     of the encoder's training: mean(x) ± t(n - 1) sd(x) / sqrt(n) of the n seeds' values x says what other seeds would
     change, and takes sentences and training text as fixed; differences are taken seed by seed. Source:
     docs/papers.md#published-claims.
-
-    Attributes:
-        paper: whose numbers are compared.
-        measured: records; of variants by variant, as encoder, and seed of the training.
-        encoder: whose variants these are.
-        variants: what each variant changes, by its name here.
-        long_tail: languages of which the run's preset has little text.
-        confidence: of intervals over seeds, None for intervals over sentences.
-        parameters: numbers of weights, by variant, where they are known.
-        hardware: that the variants were timed on, "" where none was.
-        examples: sentences that the run shows.
-        languages: of its sentence pairs.
-        known: the languages that each encoder states.
-        maps: of each text in many languages, by encoder.
     """
 
-    paper: Paper
-    measured: Measured
-    encoder: str = ""
+    paper: Paper  # whose numbers are compared
+    measured: Measured  # records; of variants by variant, as encoder, and seed of the training
+    encoder: str = ""  # whose variants these are
+    # what each variant changes, by its name here
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    long_tail: Collection[str] = ()
-    confidence: float | None = None
+    long_tail: Collection[str] = ()  # languages of which the run's preset has little text
+    confidence: float | None = None  # of intervals over seeds, None for intervals over sentences
+    # numbers of weights, by variant, where they are known
     parameters: Mapping[str, int | None] = field(default_factory=dict)
-    hardware: str = ""
-    examples: Sequence[Shown] = ()
-    languages: Sequence[str] = ()
-    known: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    hardware: str = ""  # that the variants were timed on, "" where none was
+    examples: Sequence[Shown] = ()  # sentences that the run shows
+    languages: Sequence[str] = ()  # of its sentence pairs
+    known: Mapping[str, Sequence[str]] = field(default_factory=dict)  # the languages that each encoder states
+    # of each text in many languages, by encoder
     maps: Mapping[str, Mapping[str, TextMap]] = field(default_factory=dict)
 
     @cached_property

@@ -32,15 +32,10 @@ class Chunk(NamedTuple):
 
 
 class Hidden(NamedTuple):
-    """The tokens of a chunk that are to be predicted, found in host memory so that nothing waits for a device.
+    """The tokens of a chunk that are to be predicted, found in host memory so that nothing waits for a device."""
 
-    Attributes:
-        places: among the chunk's b T tokens, row after row (H,).
-        ids: what stood there (H,).
-    """
-
-    places: Tensor
-    ids: Tensor
+    places: Tensor  # among the chunk's b T tokens, row after row (H,)
+    ids: Tensor  # what stood there (H,)
 
 
 class TokenBatch(NamedTuple):
@@ -48,30 +43,19 @@ class TokenBatch(NamedTuple):
 
     Steps draw pairs of any length, so that they do not differ in their content. Only within a step sentences are
     ordered by length, and all vectors are computed before any loss.
-
-    Attributes:
-        chunks: all sentences, longest first.
-        rows: row of sentence i among the rows of all chunks (S,).
-        hidden: what to predict of each chunk; empty where no token is hidden.
     """
 
-    chunks: tuple[Chunk, ...]
-    rows: Tensor
-    hidden: tuple[Hidden, ...] = ()
+    chunks: tuple[Chunk, ...]  # all sentences, longest first
+    rows: Tensor  # row of sentence i among the rows of all chunks (S,)
+    hidden: tuple[Hidden, ...] = ()  # what to predict of each chunk; empty where no token is hidden
 
 
 class EmsBatch(NamedTuple):
-    """One step of EMS: B sources, then their B targets.
+    """One step of EMS: B sources, then their B targets."""
 
-    Attributes:
-        sentences: what the network reads.
-        languages: id of the language to predict (2B,).
-        bags: tokens to predict (2B rows), None if none are.
-    """
-
-    sentences: TokenBatch
-    languages: Tensor
-    bags: Bags | None
+    sentences: TokenBatch  # what the network reads
+    languages: Tensor  # id of the language to predict (2B,)
+    bags: Bags | None  # tokens to predict (2B rows), None if none are
 
 
 def encode_batch(network: nn.Module, batch: TokenBatch) -> Tensor:

@@ -23,19 +23,12 @@ Rows = Sequence[Mapping[str, float]]
 
 
 class Sign(NamedTuple):
-    """What one quantity did.
+    """What one quantity did."""
 
-    Attributes:
-        title: the quantity, with its scale.
-        lines: {name: (epochs,)}, NaN where there is none.
-        alarming: (epochs,) bool.
-        alarm: what an alarming epoch means; of a fall, empty where there is none.
-    """
-
-    title: str
-    lines: dict[str, np.ndarray]
-    alarming: np.ndarray
-    alarm: str
+    title: str  # the quantity, with its scale
+    lines: dict[str, np.ndarray]  # {name: (epochs,)}, NaN where there is none
+    alarming: np.ndarray  # (epochs,) bool
+    alarm: str  # what an alarming epoch means; of a fall, empty where there is none
 
 
 def has_votes(rows: Rows) -> bool:

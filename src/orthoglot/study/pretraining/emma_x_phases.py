@@ -79,51 +79,32 @@ class EmmaXState(nn.Module):
 
 
 class VirtualDraws(NamedTuple):
-    """Random draws of a step of pairs for M anchors.
+    """Random draws of a step of pairs for M anchors."""
 
-    Attributes:
-        others: column of a key that is neither the anchor's nor its translation's (M,).
-        shares: how far each virtual example lies from its near end: (M, V), or (M, fresh keys and queue).
-    """
-
-    others: Tensor
+    others: Tensor  # column of a key that is neither the anchor's nor its translation's (M,)
+    # how far each virtual example lies from its near end: (M, V), or (M, fresh keys and queue)
     shares: Tensor
 
 
 class EmmaXBatch(NamedTuple):
-    """One step.
+    """One step."""
 
-    Attributes:
-        sentences: what both encoders read.
-        parts: how many sentences of each kind: sources, as many translations, then sentences without; or only the last.
-        draws: of the first phase.
-    """
-
-    sentences: TokenBatch
+    sentences: TokenBatch  # what both encoders read
+    # how many sentences of each kind: sources, as many translations, then sentences without; or only the last
     parts: tuple[int, ...]
-    draws: VirtualDraws | None = None
+    draws: VirtualDraws | None = None  # of the first phase
 
 
 class Comparison(NamedTuple):
-    """A step's anchors and their candidates.
+    """A step's anchors and their candidates."""
 
-    Attributes:
-        vectors: of this process's sentences (M, D), length 1, with gradient.
-        candidates: keys of all processes' sentences, then the queue (Q, D), length 1, without.
-        fresh: how many of them are this step's.
-        similarity: cosines (M, Q).
-        valid: all but each anchor's own key (M, Q).
-        translations: column of the translation of each anchor that has one: of the first (T,), T <= M.
-        mlm: cross-entropy of the hidden tokens; 0 where none are hidden.
-    """
-
-    vectors: Tensor
-    candidates: Tensor
-    fresh: int
-    similarity: Tensor
-    valid: Tensor
-    translations: Tensor
-    mlm: Tensor
+    vectors: Tensor  # of this process's sentences (M, D), length 1, with gradient
+    candidates: Tensor  # keys of all processes' sentences, then the queue (Q, D), length 1, without
+    fresh: int  # how many of them are this step's
+    similarity: Tensor  # cosines (M, Q)
+    valid: Tensor  # all but each anchor's own key (M, Q)
+    translations: Tensor  # column of the translation of each anchor that has one: of the first (T,), T <= M
+    mlm: Tensor  # cross-entropy of the hidden tokens; 0 where none are hidden
 
 
 class EmmaXModel(PretrainingModel):

@@ -22,19 +22,12 @@ STEP, STEP_PAIRS = 0.00111, 512
 
 
 class Work(NamedTuple):
-    """A part of a run.
+    """A part of a run."""
 
-    Attributes:
-        name: of an encoder, or what is made.
-        amount: in words.
-        gpus: how many work on it together.
-        hours: on so many H100s; None where no rate is known.
-    """
-
-    name: str
-    amount: str
-    gpus: int
-    hours: float | None
+    name: str  # of an encoder, or what is made
+    amount: str  # in words
+    gpus: int  # how many work on it together
+    hours: float | None  # on so many H100s; None where no rate is known
 
 
 def work(

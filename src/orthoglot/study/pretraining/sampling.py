@@ -19,22 +19,14 @@ class RowSampler:
 
     A group (a language pair, or a language) with n rows is drawn with probability n^(1/T) / sum n^(1/T);
     within a group no row comes twice before every row has come once.
-
-    Attributes:
-        sizes: rows of each group; groups lie one after the other.
-        batch_size: B.
-        steps: batches in all.
-        steps_per_epoch: batches between two validations; the last epoch has what is left.
-        temperature: T; 1 keeps the sizes' shares, more favours small groups.
-        seed: of the orders.
     """
 
-    sizes: Sequence[int]
-    batch_size: int
-    steps: int
-    steps_per_epoch: int
-    temperature: float
-    seed: int
+    sizes: Sequence[int]  # rows of each group; groups lie one after the other
+    batch_size: int  # B
+    steps: int  # batches in all
+    steps_per_epoch: int  # batches between two validations; the last epoch has what is left
+    temperature: float  # T; 1 keeps the sizes' shares, more favours small groups
+    seed: int  # of the orders
 
     def steps_of(self, epoch: int) -> int:
         """Batches of this epoch."""

@@ -32,20 +32,13 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Bitext:
-    """Tokenised pairs of every language pair, one language pair after the other.
+    """Tokenised pairs of every language pair, one language pair after the other."""
 
-    Attributes:
-        source: N sentences, pivot side.
-        target: their translations.
-        languages: language ids of source and target of each language pair (G, 2).
-        sizes: rows of each language pair (G,).
-        kept: number of each row in its pair folder (N,); pairs with a side without tokens are missing.
-    """
-
-    source: Ragged
-    target: Ragged
-    languages: np.ndarray
-    sizes: tuple[int, ...]
+    source: Ragged  # N sentences, pivot side
+    target: Ragged  # their translations
+    languages: np.ndarray  # language ids of source and target of each language pair (G, 2)
+    sizes: tuple[int, ...]  # rows of each language pair (G,)
+    # number of each row in its pair folder (N,); pairs with a side without tokens are missing
     kept: np.ndarray
 
     def __len__(self) -> int:
@@ -67,15 +60,10 @@ class Bitext:
 
 @dataclass(frozen=True)
 class Text:
-    """Sentences of every language, one language after the other.
+    """Sentences of every language, one language after the other."""
 
-    Attributes:
-        sentences: N of them.
-        sizes: how many of each language (K,), in the order in which they were given.
-    """
-
-    sentences: Ragged
-    sizes: tuple[int, ...]
+    sentences: Ragged  # N of them
+    sizes: tuple[int, ...]  # how many of each language (K,), in the order in which they were given
 
 
 Corpus = Mapping[Split, Bitext]

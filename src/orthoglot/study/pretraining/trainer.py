@@ -49,25 +49,15 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Training:
-    """A training that has been prepared by `prepared`.
+    """A training that has been prepared by `prepared`."""
 
-    Attributes:
-        settings: network and recipe.
-        name: of the encoder.
-        inputs: the folders that are read.
-        run: where it runs.
-        encoder: what is trained.
-        corpus: tokenised pairs of every split.
-        device: of this process.
-    """
-
-    settings: TrainingSettings
-    name: str
-    inputs: Inputs
-    run: RunOptions
-    encoder: TrainableEncoder
-    corpus: Corpus
-    device: torch.device
+    settings: TrainingSettings  # network and recipe
+    name: str  # of the encoder
+    inputs: Inputs  # the folders that are read
+    run: RunOptions  # where it runs
+    encoder: TrainableEncoder  # what is trained
+    corpus: Corpus  # tokenised pairs of every split
+    device: torch.device  # of this process
 
     def save(self, history: History, output: Path) -> None:
         """Write the encoder folder with history.jsonl, in the first of several processes."""

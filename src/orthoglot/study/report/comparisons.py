@@ -48,19 +48,13 @@ class Question(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A paired difference, ours minus theirs, in the unit of the scores.
+    """A paired difference, ours minus theirs, in the unit of the scores."""
 
-    Attributes:
-        interval: of the mean over language pairs and seeds.
-        p: two-sided, of the paired bootstrap.
-        sign_p: of the sign test over pivot sentences; None for statistics that no single item wins or loses.
-        by_seed: the difference of each seed.
-    """
-
-    interval: Interval
-    p: float
+    interval: Interval  # of the mean over language pairs and seeds
+    p: float  # two-sided, of the paired bootstrap
+    # of the sign test over pivot sentences; None for statistics that no single item wins or loses
     sign_p: float | None
-    by_seed: dict[int, float]
+    by_seed: dict[int, float]  # the difference of each seed
 
 
 def questions(evaluated: Collection[tuple[str, str]], hosts: Mapping[str, str | None]) -> Iterator[Question]:

@@ -88,28 +88,18 @@ class Name(NamedTuple):
 
 
 class Number(NamedTuple):
-    """One number, or the unweighted mean of several subsets, over seeds.
+    """One number, or the unweighted mean of several subsets, over seeds."""
 
-    Attributes:
-        value: mean over seeds, in the scale of its records.
-        low: lower end of the interval, None where there is none.
-        high: upper end.
-        averaged: the ends are means of the subsets' ends; subsets that share sentences make the interval of a
-            mean at most that wide, never wider.
-        by_seed: {seed: value}; a method without a seed has one entry.
-        subsets: that were averaged.
-        chance: mean chance level of the subsets, None where the records state none.
-        candidates: among how many sentences the queries of each subset were searched, None where its record does
-            not state it.
-    """
-
-    value: float
-    low: float | None
-    high: float | None
+    value: float  # mean over seeds, in the scale of its records
+    low: float | None  # lower end of the interval, None where there is none
+    high: float | None  # upper end
+    # the ends are means of the subsets' ends; subsets that share sentences make the interval of a mean at most that
+    # wide, never wider
     averaged: bool
-    by_seed: dict[int, float]
-    subsets: tuple[str, ...]
-    chance: float | None
+    by_seed: dict[int, float]  # {seed: value}; a method without a seed has one entry
+    subsets: tuple[str, ...]  # that were averaged
+    chance: float | None  # mean chance level of the subsets, None where the records state none
+    # among how many sentences the queries of each subset were searched, None where its record does not state it
     candidates: tuple[int | None, ...] = ()
 
     @property

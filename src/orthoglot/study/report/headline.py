@@ -36,37 +36,27 @@ class Score(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One method on one encoder.
+    """One method on one encoder."""
 
-    Attributes:
-        encoder: name.
-        method: name.
-        family: `UNDIVIDED`, `OURS`, `CLOSED_FORM`, or the papers or modules whose terms are trained, e.g. "MEAT".
-        role: "undivided", "ours", "published" of the method that a paper describes, "best" of another that is the best
-            of its family.
-        task: the retrieval that was scored.
-        dataset: of the task.
-        meaning: P@1 of the meaning view; of the undivided vector, its own.
-        language: P@1 of the language view, better the nearer to 0; None of the undivided vector.
-        change: `meaning` less that of the undivided vector, paired by sentence; None of the undivided vector, and in a
-            run without it.
-        tone: of the change: "good" or "bad" where p < 0.05 and all seeds agree in the sign, else "".
-        probe: percent of sentences whose language a linear classifier reads from the meaning view, of the undivided
-            vector from itself; better the nearer to chance. None without the task `language-probe`.
-        training: epochs at most and learning rate of a trained method, with its authors' rate if that is another.
-    """
-
-    encoder: str
-    method: str
+    encoder: str  # name
+    method: str  # name
+    # `UNDIVIDED`, `OURS`, `CLOSED_FORM`, or the papers or modules whose terms are trained, e.g. "MEAT".
     family: str
+    # "undivided", "ours", "published" of the method that a paper describes, "best" of another that is the best of its
+    # family
     role: Role
-    task: str
-    dataset: str
-    meaning: Score
-    language: Score | None
+    task: str  # the retrieval that was scored
+    dataset: str  # of the task
+    meaning: Score  # P@1 of the meaning view; of the undivided vector, its own
+    language: Score | None  # P@1 of the language view, better the nearer to 0; None of the undivided vector
+    # `meaning` less that of the undivided vector, paired by sentence; None of the undivided vector, and in a run
+    # without it
     change: Score | None
-    tone: str
+    tone: str  # of the change: "good" or "bad" where p < 0.05 and all seeds agree in the sign, else ""
+    # percent of sentences whose language a linear classifier reads from the meaning view, of the undivided vector from
+    # itself; better the nearer to chance. None without the task `language-probe`.
     probe: Score | None = None
+    # epochs at most and learning rate of a trained method, with its authors' rate if that is another
     training: str = ""
 
 

@@ -29,17 +29,11 @@ NOTE = (
 
 
 class Ellipse(NamedTuple):
-    """The mean of points and one standard deviation along their principal axes.
+    """The mean of points and one standard deviation along their principal axes."""
 
-    Attributes:
-        centre: (2,).
-        radii: (2,), the longer first.
-        angle: of the longer one, degrees from the first axis to the second.
-    """
-
-    centre: np.ndarray
-    radii: np.ndarray
-    angle: float
+    centre: np.ndarray  # (2,)
+    radii: np.ndarray  # (2,), the longer first
+    angle: float  # of the longer one, degrees from the first axis to the second
 
 
 def ellipse(points: np.ndarray) -> Ellipse:

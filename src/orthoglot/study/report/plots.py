@@ -35,21 +35,13 @@ LEGENDS: dict[str, Any] = {"corner": None, "curves": None, "geometry": {"columns
 
 
 class History(NamedTuple):
-    """The history of one training: the rows of history.jsonl, and how it ended.
+    """The history of one training: the rows of history.jsonl, and how it ended."""
 
-    Attributes:
-        encoder: name.
-        method: name, or "pretraining".
-        seed: None for an encoder.
-        rows: one per epoch.
-        capped: whether the maximum number of epochs ended it before its patience did.
-    """
-
-    encoder: str
-    method: str
-    seed: int | None
-    rows: list[dict[str, float]]
-    capped: bool = False
+    encoder: str  # name
+    method: str  # name, or "pretraining"
+    seed: int | None  # None for an encoder
+    rows: list[dict[str, float]]  # one per epoch
+    capped: bool = False  # whether the maximum number of epochs ended it before its patience did
 
 
 def method_styles(methods: Mapping[str, str | None]) -> dict[str, tuple[str, str]]:

@@ -33,43 +33,25 @@ NONE = Number(0.0, 0.0, 0.0, False, {}, (), None)
 
 
 class Standing(NamedTuple):
-    """How one method compares with the first.
+    """How one method compares with the first."""
 
-    Attributes:
-        method: its name.
-        rank: mean rank, 1 is best; equal values share the mean of their ranks.
-        points: mean score times 100 over the same cells.
-        difference: its points minus those of the first.
-        low: lower end of the interval of `difference`, None where a record lacks its own.
-        high: upper end.
-        worse: than the first: "yes", "not shown", or "no, more points" where rank and points disagree.
-    """
-
-    method: str
-    rank: float
-    points: float
-    difference: float
-    low: float | None
-    high: float | None
-    worse: str
+    method: str  # its name
+    rank: float  # mean rank, 1 is best; equal values share the mean of their ranks
+    points: float  # mean score times 100 over the same cells
+    difference: float  # its points minus those of the first
+    low: float | None  # lower end of the interval of `difference`, None where a record lacks its own
+    high: float | None  # upper end
+    worse: str  # than the first: "yes", "not shown", or "no, more points" where rank and points disagree
 
 
 class Advice(NamedTuple):
-    """The methods of one use, best first.
+    """The methods of one use, best first."""
 
-    Attributes:
-        use: one of `USES`.
-        standings: by mean rank, then by points.
-        cells: "encoder: task data set" in which the methods are ranked.
-        left_out: methods that some cell lacks.
-        lacking: tasks of the use that the run does not have.
-    """
-
-    use: str
-    standings: list[Standing]
-    cells: list[str]
-    left_out: list[str]
-    lacking: list[str]
+    use: str  # one of `USES`
+    standings: list[Standing]  # by mean rank, then by points
+    cells: list[str]  # "encoder: task data set" in which the methods are ranked
+    left_out: list[str]  # methods that some cell lacks
+    lacking: list[str]  # tasks of the use that the run does not have
 
 
 class Score(NamedTuple):

@@ -30,19 +30,12 @@ BLOCK_ENTRIES = 1 << 23
 
 
 class TaskData(NamedTuple):
-    """What tasks are made from.
+    """What tasks are made from."""
 
-    Attributes:
-        settings: of the evaluation, with what the task adds to them.
-        held_out: the unseen held-out pairs by language pair.
-        benchmarks: folders.
-        device: of searches, which changes no result.
-    """
-
-    settings: EvaluationSettings
-    held_out: Mapping[str, UnseenPairs]
-    benchmarks: Sequence[Path]
-    device: str = "cpu"
+    settings: EvaluationSettings  # of the evaluation, with what the task adds to them
+    held_out: Mapping[str, UnseenPairs]  # the unseen held-out pairs by language pair
+    benchmarks: Sequence[Path]  # folders
+    device: str = "cpu"  # of searches, which changes no result
 
 
 class Examples(NamedTuple):
@@ -52,18 +45,13 @@ class Examples(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a task finds in one set of vectors.
+    """What a task finds in one set of vectors."""
 
-    Attributes:
-        scores: per item, by subset: hits, (N,) int8 of 1 hit, 0 miss, -1 left out; or (N, C) floats of which
-            the task's measure makes statistics, NaN for left out.
-        facts: for the records of this scoring alone, e.g. whether a classifier converged.
-        examples: of a subset, in text.
-    """
-
+    # per item, by subset: hits, (N,) int8 of 1 hit, 0 miss, -1 left out; or (N, C) floats of which the task's measure
+    # makes statistics, NaN for left out
     scores: dict[str, np.ndarray]
-    facts: dict[str, object]
-    examples: Examples | None = None
+    facts: dict[str, object]  # for the records of this scoring alone, e.g. whether a classifier converged.
+    examples: Examples | None = None  # of a subset, in text
 
 
 class AnyTask(Protocol):
@@ -106,20 +94,15 @@ class Task(AnyTask, Protocol):
 
 
 class Finding(NamedTuple):
-    """What a task finds in one subset of one view with one seed.
-
-    Attributes:
-        measure: what is kept of each item, as of `Task`.
-        scores: per item; or metrics with and without each block of items; or a map of a text; or examples.
-        facts: for the records.
-    """
+    """What a task finds in one subset of one view with one seed."""
 
     subset: str
     view: View
     seed: int
-    measure: str
+    measure: str  # what is kept of each item, as of `Task`
+    # per item; or metrics with and without each block of items; or a map of a text; or examples
     scores: Scores | Blocks | TextMap | Examples
-    facts: dict[str, object]
+    facts: dict[str, object]  # for the records
 
 
 @runtime_checkable
@@ -183,15 +166,10 @@ def by_view(task: Task, vectors: Vectors) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class PairTask:
-    """What the tasks on aligned sentences of one language pair share.
+    """What the tasks on aligned sentences of one language pair share."""
 
-    Attributes:
-        name: of the task.
-        pairs: N sentence pairs.
-    """
-
-    name: str
-    pairs: PairSet
+    name: str  # of the task
+    pairs: PairSet  # N sentence pairs
 
     @property
     def dataset(self) -> str:

@@ -14,23 +14,14 @@ EXAMPLES = "examples.json"
 
 
 class Shown(NamedTuple):
-    """One example.
+    """One example."""
 
-    Attributes:
-        task: as in a record, and so the next three.
-        dataset: see `task`.
-        subset: see `task`.
-        view: see `task`.
-        encoder: whose it is; in the file of one evaluation "".
-        texts: {what it is: text}.
-    """
-
-    task: str
-    dataset: str
-    subset: str
-    view: str
-    encoder: str = ""
-    texts: Mapping[str, str] = {}
+    task: str  # as in a record, and so the next three
+    dataset: str  # see `task`
+    subset: str  # see `task`
+    view: str  # see `task`
+    encoder: str = ""  # whose it is; in the file of one evaluation ""
+    texts: Mapping[str, str] = {}  # {what it is: text}
 
 
 def write_examples(path: Path, examples: Sequence[Shown]) -> None:

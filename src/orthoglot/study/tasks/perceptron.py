@@ -19,19 +19,12 @@ BATCH = 12
 
 
 class Perceptrons(NamedTuple):
-    """R networks of the same form.
+    """R networks of the same form."""
 
-    Attributes:
-        weights: of each layer, (R, inputs, outputs).
-        biases: of each layer, (R, 1, outputs).
-        labels: (C,) that the outputs stand for.
-        epochs: (R,) the best epoch of each, from 1.
-    """
-
-    weights: list[Tensor]
-    biases: list[Tensor]
-    labels: np.ndarray
-    epochs: np.ndarray
+    weights: list[Tensor]  # of each layer, (R, inputs, outputs)
+    biases: list[Tensor]  # of each layer, (R, 1, outputs)
+    labels: np.ndarray  # (C,) that the outputs stand for
+    epochs: np.ndarray  # (R,) the best epoch of each, from 1
 
     def predict(self, vectors: np.ndarray) -> np.ndarray:
         """(N, D) -> (R, N) labels."""

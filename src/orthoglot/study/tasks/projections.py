@@ -22,35 +22,21 @@ FEWEST_POINTS = 40
 
 
 class Map(NamedTuple):
-    """Points of one map.
+    """Points of one map."""
 
-    Attributes:
-        points: (n, 2) float32.
-        languages: (n,) codes.
-        parts: (n,) "meaning", "language" or "sentence".
-        explained: (2,) share of the variance along each axis; (0,) of t-SNE.
-    """
-
-    points: np.ndarray
-    languages: np.ndarray
-    parts: np.ndarray
-    explained: np.ndarray
+    points: np.ndarray  # (n, 2) float32
+    languages: np.ndarray  # (n,) codes
+    parts: np.ndarray  # (n,) "meaning", "language" or "sentence"
+    explained: np.ndarray  # (2,) share of the variance along each axis; (0,) of t-SNE
 
 
 class TextMap(NamedTuple):
-    """Points of one text in many languages.
+    """Points of one text in many languages."""
 
-    Attributes:
-        tsne: (n, 2) float32.
-        pca: (n, 2) float32.
-        languages: (n,) codes.
-        explained: (2,) share of the variance along each axis of `pca`.
-    """
-
-    tsne: np.ndarray
-    pca: np.ndarray
-    languages: np.ndarray
-    explained: np.ndarray
+    tsne: np.ndarray  # (n, 2) float32
+    pca: np.ndarray  # (n, 2) float32
+    languages: np.ndarray  # (n,) codes
+    explained: np.ndarray  # (2,) share of the variance along each axis of `pca`
 
 
 def project(groups: Mapping[tuple[str, str], Sequence[np.ndarray]]) -> Map:

@@ -31,15 +31,11 @@ class TaskModule(Protocol):
     task has (`measures`); `COMPARED`, the measures by which methods are compared, all where it has none;
     `pooled(scored)`, scores that are made of those of all its subsets; and of a task with examples in text
     `EXAMPLES`, their title and what they are.
-
-    Attributes:
-        TITLE: of reports.
-        QUESTION: what the task asks, in a sentence, for reports.
-        BETTER: which values are better, by view; empty where that depends on the metric.
     """
 
-    TITLE: str
-    QUESTION: str
+    TITLE: str  # of reports
+    QUESTION: str  # what the task asks, in a sentence, for reports
+    # which values are better, by view; empty where that depends on the metric
     BETTER: Mapping[str, Direction]
 
     def make(self, name: str, data: TaskData) -> Collection[AnyTask]:

@@ -22,21 +22,16 @@ class Retrieval(PairTask):
     P@1, scale 0 to 100, chance 100 / N. Higher is better for the meaning view, lower for the language view, whose
     ideal is chance.
 
-    Attributes:
-        pivot: which side identifies an item; "line" where the same lines exist in many languages.
-        dropped: by reason, how many pairs were left out.
-        further: sentences of the source and of the target side that query nothing and can be found by mistake.
-        both: whether the target side queries too.
-        device: of the search.
-
     Source: docs/papers.md#protocol-retrieval, docs/papers.md#protocol-code-switching.
     """
 
+    # which side identifies an item; "line" where the same lines exist in many languages
     pivot: Literal["source", "target", "line"] = "source"
-    dropped: Mapping[str, int] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)  # by reason, how many pairs were left out
+    # sentences of the source and of the target side that query nothing and can be found by mistake
     further: tuple[Sequence[str], Sequence[str]] = ((), ())
-    both: bool = True
-    device: str = "cpu"
+    both: bool = True  # whether the target side queries too
+    device: str = "cpu"  # of the search
     measure: str = P_AT_1
 
     def __post_init__(self) -> None:

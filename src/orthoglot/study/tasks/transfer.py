@@ -28,17 +28,12 @@ Predict = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Learner:
-    """Classifiers by the vectors that they were trained on, so that each test language finds them trained.
+    """Classifiers by the vectors that they were trained on, so that each test language finds them trained."""
 
-    Attributes:
-        fit: trains on vectors of length 1: a training part, a validation part.
-        facts: for the records.
-        trained: what was trained so far.
-    """
-
+    # trains on vectors of length 1: a training part, a validation part
     fit: Callable[[Labelled, Labelled], Predict]
-    facts: Mapping[str, object]
-    trained: dict[bytes, Predict] = field(default_factory=dict)
+    facts: Mapping[str, object]  # for the records
+    trained: dict[bytes, Predict] = field(default_factory=dict)  # what was trained so far
 
     def learnt(self, train: Labelled, valid: Labelled) -> Predict:
         """A classifier, trained once for equal vectors and labels."""
@@ -89,21 +84,14 @@ class Transfer:
     language view. Of labels that are numbers it is their mean absolute error instead, times 100: lower is better. Of
     texts with several labels it is the mean R-precision, 0 to 100 (`r_precision`).
 
-    Attributes:
-        name: of the task.
-        texts: of all languages.
-        taught: languages of the training.
-        target: language of the test.
-        learner: shared by the tasks of one training.
-
     Source: docs/papers.md#protocol-classification.
     """
 
-    name: str
-    texts: LabelledSet
-    taught: Sequence[str]
-    target: str
-    learner: Learner
+    name: str  # of the task
+    texts: LabelledSet  # of all languages
+    taught: Sequence[str]  # languages of the training
+    target: str  # language of the test
+    learner: Learner  # shared by the tasks of one training
 
     @property
     def dataset(self) -> str:

@@ -29,20 +29,15 @@ SETTINGS = ClassificationSettings
 
 @dataclass(frozen=True)
 class LabelledSet:
-    """Labelled texts by language and part.
+    """Labelled texts by language and part."""
 
-    Attributes:
-        name: of the benchmark.
-        items: {(language, part): items}; of a language that is only tested on the part "test", of one that is only
-            trained on "train" and "valid".
-        directions: (languages of a training, language of a test).
-        scoring: "label": a label is right or wrong; "number": labels are numbers, which may be near; "several": a label
-            is a list of labels, divided by blanks.
-    """
-
-    name: str
+    name: str  # of the benchmark
+    # {(language, part): items}; of a language that is only tested on the part "test", of one that is only trained on
+    # "train" and "valid"
     items: Mapping[tuple[str, str], Sequence[Item]]
-    directions: Sequence[tuple[Sequence[str], str]] = ()
+    directions: Sequence[tuple[Sequence[str], str]] = ()  # (languages of a training, language of a test)
+    # "label": a label is right or wrong; "number": labels are numbers, which may be near; "several": a label is a list
+    # of labels, divided by blanks
     scoring: Scoring = "label"
 
     def sides(self) -> tuple[tuple[str, Sequence[str]], ...]:

@@ -82,25 +82,15 @@ SETTINGS = MiningSettings
 
 @dataclass(frozen=True)
 class MiningSet:
-    """Distinct sentences of two languages.
+    """Distinct sentences of two languages."""
 
-    Attributes:
-        name: of the benchmark.
-        source: code of the first language.
-        target: code of the second language.
-        source_sentences: of the first language, N.
-        target_sentences: of the second language, M.
-        gold: (row among the N, row among the M) of each pair of translations.
-        train: the set on which thresholds are learnt.
-    """
-
-    name: str
-    source: str
-    target: str
-    source_sentences: Sequence[str]
-    target_sentences: Sequence[str]
-    gold: Sequence[tuple[int, int]]
-    train: MiningSet | None = None
+    name: str  # of the benchmark
+    source: str  # code of the first language
+    target: str  # code of the second language
+    source_sentences: Sequence[str]  # of the first language, N
+    target_sentences: Sequence[str]  # of the second language, M
+    gold: Sequence[tuple[int, int]]  # (row among the N, row among the M) of each pair of translations
+    train: MiningSet | None = None  # the set on which thresholds are learnt
 
     @property
     def pair(self) -> str:

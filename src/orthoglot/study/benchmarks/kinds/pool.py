@@ -96,23 +96,14 @@ SETTINGS = PoolSettings
 
 @dataclass(frozen=True)
 class PoolSet:
-    """Questions and candidates by language.
+    """Questions and candidates by language."""
 
-    Attributes:
-        name: of the benchmark.
-        questions: {language: questions}.
-        numbers: {language: id of each question}.
-        answers: {language: id of the answer of each question}.
-        candidates: {language: sentences}.
-        ids: {language: id of each sentence}.
-    """
-
-    name: str
-    questions: Mapping[str, Sequence[str]]
-    numbers: Mapping[str, Sequence[str]]
-    answers: Mapping[str, Sequence[str]]
-    candidates: Mapping[str, Sequence[str]]
-    ids: Mapping[str, Sequence[str]]
+    name: str  # of the benchmark
+    questions: Mapping[str, Sequence[str]]  # {language: questions}
+    numbers: Mapping[str, Sequence[str]]  # {language: id of each question}
+    answers: Mapping[str, Sequence[str]]  # {language: id of the answer of each question}
+    candidates: Mapping[str, Sequence[str]]  # {language: sentences}
+    ids: Mapping[str, Sequence[str]]  # {language: id of each sentence}
 
     def sides(self) -> tuple[tuple[str, Sequence[str]], ...]:
         """(language, sentences) whose vectors the benchmark needs."""

@@ -19,23 +19,15 @@ LOGITS_AT_ONCE = 2**24
 
 
 class Bags(NamedTuple):
-    """p(w) of R rows, as the K places where it is not 0, row after row.
+    """p(w) of R rows, as the K places where it is not 0, row after row."""
 
-    Attributes:
-        offsets: the places of row i are offsets[i] : offsets[i + 1]; (R + 1,) int64, always in host memory.
-        rows: their rows (K,) int64, in order.
-        tokens: their ids (K,) int64; no row has an id twice.
-        weights: their p (K,) float64.
-        entropy: -sum_w p(w) ln p(w) of each row (R,) float64, nats.
-        mass: sum_w p(w) of each row (R,) float64; 1 but for `distinct` bags with repeats.
-    """
-
+    # the places of row i are offsets[i] : offsets[i + 1]; (R + 1,) int64, always in host memory
     offsets: np.ndarray
-    rows: Tensor
-    tokens: Tensor
-    weights: Tensor
-    entropy: Tensor
-    mass: Tensor
+    rows: Tensor  # their rows (K,) int64, in order
+    tokens: Tensor  # their ids (K,) int64; no row has an id twice
+    weights: Tensor  # their p (K,) float64
+    entropy: Tensor  # -sum_w p(w) ln p(w) of each row (R,) float64, nats
+    mass: Tensor  # sum_w p(w) of each row (R,) float64; 1 but for `distinct` bags with repeats
 
     def to(self, device: torch.device) -> Bags:
         """The same with its tensors on a device."""

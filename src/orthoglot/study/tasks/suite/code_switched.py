@@ -23,13 +23,9 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class CodeSwitched(Retrieval):
-    """Retrieval that shows some of its mixed sentences.
+    """Retrieval that shows some of its mixed sentences."""
 
-    Attributes:
-        seed: of the draw.
-    """
-
-    seed: int = 1
+    seed: int = 1  # of the draw
 
     def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
         """See `Retrieval.score`."""

@@ -35,17 +35,12 @@ class AnswerRetrieval:
     mAP@20 and mAP, 0 to 100. A vector that holds the language ranks the answer in the question's own language first and
     the others behind sentences of that language. Higher is better for the meaning view, lower for the language view.
 
-    Attributes:
-        name: of the task.
-        pool: questions and candidates.
-        language: of the questions.
-
     Source: docs/papers.md#protocol-lareqa.
     """
 
-    name: str
-    pool: PoolSet
-    language: str
+    name: str  # of the task
+    pool: PoolSet  # questions and candidates
+    language: str  # of the questions
     measure: str = "lareqa"
 
     @property

@@ -63,19 +63,13 @@ class Mining:
 
     Higher is better for the meaning view, lower for the language view.
 
-    Attributes:
-        name: of the task.
-        texts: sentences and gold pairs.
-        seed: of the halves.
-        device: of the search.
-
     Source: docs/papers.md#protocol-bucc.
     """
 
-    name: str
-    texts: MiningSet
-    seed: int
-    device: str = "cpu"
+    name: str  # of the task
+    texts: MiningSet  # sentences and gold pairs
+    seed: int  # of the halves
+    device: str = "cpu"  # of the search
     measure: str = "mining"
 
     def __post_init__(self) -> None:

@@ -50,17 +50,11 @@ POOL = "pool"
 
 @dataclass(frozen=True)
 class MixedPool:
-    """All sentences of a text in many languages, each of which queries the others; see the module.
+    """All sentences of a text in many languages, each of which queries the others; see the module."""
 
-    Attributes:
-        name: of the task.
-        text: the sentences.
-        device: of the search.
-    """
-
-    name: str
-    text: NwaySet
-    device: str = "cpu"
+    name: str  # of the task
+    text: NwaySet  # the sentences
+    device: str = "cpu"  # of the search
     measure: str = "mixed-pool"
 
     @property

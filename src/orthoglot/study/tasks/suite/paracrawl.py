@@ -35,17 +35,12 @@ class MarginRetrieval(PairTask):
     P@1, scale 0 to 100, chance 100 / N. A query proposes one of its 4 nearest candidates; the neighbours of a
     candidate are queries. Higher is better for the meaning view, lower for the language view.
 
-    Attributes:
-        queries: how many; the same sentence pairs in both directions.
-        dropped: by reason, how many pairs were left out.
-        device: of the search.
-
     Source: docs/papers.md#protocol-paracrawl.
     """
 
-    queries: int
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    device: str = "cpu"
+    queries: int  # how many; the same sentence pairs in both directions
+    dropped: Mapping[str, int] = field(default_factory=dict)  # by reason, how many pairs were left out
+    device: str = "cpu"  # of the search
     measure: str = P_AT_1
 
     def keys(self) -> np.ndarray:
