@@ -50,20 +50,20 @@ class MosesRules(dict[str, str]):
         piece, _, after = key.partition(" ")
         core, end = piece[:-1], piece[-1]
         if end == "'" or "MULTI" in piece or not _NO_RULE(core):
-            found = self._whole(f"- {piece} {after or '-'}")[2:-2]
+            words = self._whole(f"- {piece} {after or '-'}")[2:-2]
         elif end == ",":
-            found = f"{self[core]} ,"
+            words = f"{self[core]} ,"
         elif end == ".":
-            found = self[core]
+            words = self[core]
             stays = not self._others.fullmatch(core[-1]) and self._rules.keeps_period(
-                found.split()[-1], after
+                words.split()[-1], after
             )
-            found += "." if stays else " ."
+            words += "." if stays else " ."
         else:
-            found = " ".join(" ".join(self._others.split(piece)).split())
+            words = " ".join(" ".join(self._others.split(piece)).split())
         if len(key) <= LONGEST:
-            self[key] = found
-        return found
+            self[key] = words
+        return words
 
     def _whole(self, sentence: str) -> str:
         return self._rules.tokenize(sentence, escape=False, return_str=True)
