@@ -35,7 +35,7 @@ def fit(moments: Moments) -> dict[str, np.ndarray]:
     # A direction without variance holds no language either: pseudo-inverse.
     kept = sizes > max(sizes[-1], 0) * len(sizes) * np.finfo(np.float64).eps
     spread, axes = np.sqrt(sizes[kept]), directions[:, kept]
-    # In the coordinates of `axes` W divides by the spread and W^+ multiplies by it.
+    # W divides by the spread, in the coordinates of `axes`, and W^+ multiplies by it.
     whitened = np.sqrt(share)[:, None] * (means - mean) @ axes / spread
     _, lengths, basis = np.linalg.svd(whitened, full_matrices=False)
     # A length is the root of the variance that language explains in a whitened direction, so at most 1.
