@@ -354,9 +354,9 @@ def is_spelling(name: str, code: str) -> bool:
 def locales(name: str, names: Iterable[str], *, any_script: bool = False) -> list[str]:
     """Those names of locales that stand for a language or one of its varieties, the preferred one first.
 
-    For a language alone: first the name with the script that most text of the language has (zh_Hans), then the
+    A language alone gets first the name with the script that most text of the language has (zh_Hans), then the
     language alone, then the regions in the order that corpora prefer them in (pt_PT before pt_BR), then the one where
-    most speakers are by CLDR (fa_IR), then the others by name. For a script, region or variety: the same one; if there
+    most speakers are by CLDR (fa_IR), then the others by name. A script, region or variety gets the same one; if there
     is none, those that say more (zh-TW for zh-Hant), or else less (pt for pt-BR), but never something else (pt-PT for
     pt-BR).
 

@@ -79,7 +79,7 @@ def align(
 
     q = log2(1 + s / l) in (0, 1] is lower the more the texts' lengths differ: s is the shorter, l the longer. Lengths
     of y are first multiplied by r, the median of the ratios of lengths, x over y, of the sentences that are nearest to
-    each other. Without lengths, and with fewer than `FEWEST` such sentences, q = 1.
+    each other. q = 1 if there are no lengths, or fewer than `FEWEST` such sentences.
 
     Args:
         x: at a - 1, (n - a + 1, D), rows of length 1: each sentence joined with the a - 1 after it; n at least 1.
@@ -89,7 +89,7 @@ def align(
         neighborhood: k, the neighbours whose mean cosine a cosine is compared with.
         threshold: a link has a higher margin; None is 1 for "ratio" and 0 for "distance". Two documents of one sentence
             are linked unless it is higher.
-        cells: (n + 1) * (m + 1) up to which the search is exact. Beyond, means of two neighbours are aligned first, by
+        cells: (n + 1) * (m + 1) up to which the search is exact. Above, means of two neighbours are aligned first, by
             their ratios alone, and the search is within `band` columns of that path.
         band: columns on each side.
         device: of the search for neighbours.

@@ -310,7 +310,7 @@ def _new(sentences: Sequence[str], known: Sequence[str]) -> np.ndarray:
 def _lists(n: int, gold: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Rows of the pairs that are in the first and in the second list, until each pair was in both.
 
-    `gold` pairs at a time are in both lists, spread over the n. Of the others one half, in their order, is in the first
+    `gold` pairs at a time are in both lists, spread over the n. One half of the others, in their order, is in the first
     list and the other half in the second, in the next draw the other way round: a list has (n + gold) / 2 sentences.
     """
     draws = -(-n // gold)

@@ -102,8 +102,8 @@ def document_vectors(
 ) -> Iterator[list[np.ndarray]]:
     """Vectors of each document: of its sentences, and of each joined with up to `join` - 1 after it, an array a size.
 
-    They are in files of `checkpoint`, named by `side`, see `text_vectors`. With `own_mean`, and where the model's part
-    supports it, they have the mean of the sentences of all documents, see `with_own_mean`.
+    They are in files of `checkpoint`, named by `side`, see `text_vectors`. `own_mean` gives them the mean of the
+    sentences of all documents, where the model's part supports it, see `with_own_mean`.
     """
     decomposer = adaptable(model.decomposer, part) if own_mean else None
     shift: np.ndarray | None = None

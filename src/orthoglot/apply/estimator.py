@@ -287,8 +287,8 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Its vectors are `transform(encoder.encode(sentences))`, scaled to length 1.
 
         Args:
-            encoder: the model whose vectors `fit` got, or its folder. Of a folder with encoder.json, which orthoglot
-                writes, the vectors are those of `orthoglot.load(folder).encode(sentences, part="sentence")`. The
+            encoder: the model whose vectors `fit` got, or its folder. The vectors of a folder with encoder.json, which
+                orthoglot writes, are those of `orthoglot.load(folder).encode(sentences, part="sentence")`. The
                 dimension is checked; that it is the very encoder cannot be.
             folder: a new one.
             part: "meaning" or "language".

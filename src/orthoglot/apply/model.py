@@ -184,8 +184,8 @@ class Model:
     def split(self, vectors: np.ndarray, language: str | None = None, partner: str | None = None) -> Parts:
         """Both parts of vectors of the encoder (N, D).
 
-        Without a decomposer the vector is the meaning, and the language is zeros. A row of NaN alone, which is a blank
-        sentence's, stays one.
+        The vector is the meaning, and the language is zeros, if there is no decomposer. A row of NaN alone, which is a
+        blank sentence's, stays one.
 
         Raises:
             DataError: a part of another row is not finite.

@@ -79,7 +79,7 @@ def score(
 
     A pair is flagged "blank" if a side has no text, "copy" if both have the same letters and digits, and "no_letters"
     if a side has no letter. A language identifier flags "untranslated" a translation in the source's language, and
-    "other_language" one in a third, see `identified`; this last one keeps its score. Of fewer than 20 bytes it guesses.
+    "other_language" one in a third, see `identified`; this last one keeps its score. It guesses at fewer than 20 bytes.
     What it lets pass, the language parts may call "untranslated?" or "other_language?": see the functions of these
     names. Such a guess leaves the score as it is. What the language parts look like is learnt from the first `block`
     pairs, see `means`. An encoder without a decomposer has no language parts, and a method with weights for each

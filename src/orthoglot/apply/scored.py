@@ -23,7 +23,7 @@ def has_letter(text: str) -> bool:
 class Words(NamedTuple):
     """How good a translation is by sentences and words, in [-1, 1]; the words of both sides without a counterpart.
 
-    Without anything if they were not compared.
+    It is empty if they were not compared.
     """
 
     quality: float | None = None

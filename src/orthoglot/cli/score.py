@@ -73,7 +73,7 @@ def score(
             if threshold is None or (scored.score is not None and scored.score >= threshold)
         ),
         others="flag" if threshold is None else "",
-        # Of an earlier run, perhaps of another model.
+        # These may be of an earlier run, perhaps of another model.
         without=() if words else OF_WORDS,
         safe=safe_csv,
     )

@@ -70,7 +70,7 @@ def choose(
     Args:
         candidates: of the fit without the given pairs, what each candidate makes of all kept pairs, in their order;
             the same candidates in the same order for each fold.
-        kept: at most a block of each pair of languages. Of a block with fewer than 10 rows nothing is held out.
+        kept: at most a block of each pair of languages. A block with fewer than 10 rows has nothing held out.
         wanted: names of the settings, for messages.
     Returns:
         The settings, and their loss in nats.

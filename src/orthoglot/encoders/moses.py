@@ -22,7 +22,7 @@ _AT_THE_ENDS = ("'", ",")
 
 
 class MosesRules(dict[str, str]):
-    """The rules of one language. As a dictionary: the words of a piece, followed by a blank and what comes next."""
+    """The rules of one language, and a dictionary: a piece, a blank and what comes next give the words of the piece."""
 
     def __init__(self, language: str):
         """Take an ISO 639-1 code; one without a list of abbreviations gets the English one."""

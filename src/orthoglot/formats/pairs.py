@@ -147,8 +147,8 @@ class Pairs(NamedTuple):
     ) -> None:
         """Write some pairs with all their columns and further ones.
 
-        A table has a first row of names if the pairs had one, or if columns are added. From a memory to the same form,
-        all of a chosen unit stays as it is; what is added is a <prop> of TMX, with another one that names the two
+        A table has a first row of names if the pairs had one, or if columns are added. All of a chosen unit of a memory
+        stays as it is in a file of the same form; what is added is a <prop> of TMX, with another one that names the two
         languages, or a note.
 
         Args:

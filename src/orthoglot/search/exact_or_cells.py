@@ -52,8 +52,8 @@ def search(
 ) -> Found:
     """The k nearest neighbours both ways, exactly if there are at most `exact_up_to` similarities.
 
-    Beyond, see `nearest_in_cells`. The facts state its recall: the share of the exact neighbours of 1,000 sentences of
-    either side that it finds.
+    `nearest_in_cells` searches among more. The facts state its recall: the share of the exact neighbours of 1,000
+    sentences of either side that it finds.
 
     Args:
         x: (n, D), rows of length 1; may be mapped from a file, as may y.

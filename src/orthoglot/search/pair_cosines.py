@@ -21,7 +21,7 @@ def cosines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def merged(values: np.ndarray, within: float = EQUAL) -> np.ndarray:
     """Values (N,) of which those that differ by rounding are one; NaN stays.
 
-    In increasing order, a value joins the lowest value of its group if it is at most `within` above that.
+    Values are taken in increasing order: one joins the lowest value of its group if it is at most `within` above that.
     """
     joined = values.copy()
     order = np.argsort(values)[: np.isfinite(values).sum()]

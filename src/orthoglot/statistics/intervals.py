@@ -177,7 +177,7 @@ def over_trainings(values: Sequence[float], confidence: float = 0.95) -> float:
     as an interval over sentences takes the trainings. Two trainings say little: t is 12.7, with three it is 4.3.
 
     Returns:
-        In the unit of the values; NaN for one training.
+        Half the width in the unit of the values; NaN for one training.
 
     >>> from orthoglot.statistics.intervals import over_trainings
     >>> round(over_trainings([90.1, 90.5, 89.9]), 2)  # of three seeds

@@ -195,7 +195,7 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
 def read_records(path: Path) -> list[Record]:
     """Read what `write_records` wrote, or a report's records.parquet.
 
-    Every command that shows results reads them here. Of a folder it reads records.jsonl.
+    Every command that shows results reads them here. A folder's records are in records.jsonl.
 
     Raises:
         DataError: not as the job of this folder wrote it, cut, empty, anything but records, or two of one number.

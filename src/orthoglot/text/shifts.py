@@ -15,12 +15,12 @@ unrelated text shares.
 A line is for offset d if the source shares more with the target d lines after than with that of its own line, and
 against d if it shares less. Text that is not shifted is for d at most as often as it is against d. So the product of
 the factors 0.85 / 0.5 for each line that is for d, and 0.15 / 0.5 for each one that is against d, is a
-supermartingale, and from a given line on it reaches b with a probability of at most 1 / b (Ville's inequality). With
-b = 7 n / `FALSE_ALARMS` for each of n lines and seven states, a window of text has a false run with a probability of
-at most `FALSE_ALARMS`, as far as its lines are independent. At 0.85, of 3,000 lines 32 that are for d are enough. For
-"unrelated", the other state, the rule is the same: of parallel text, at most one in ten lines that differ shares
-more with a line far away than with its own, and of unrelated text each second one. In the corpora that were tried
-(docs/data.md) it is one in a hundred, in 500 lines of one of them four.
+supermartingale, and from a given line on it reaches b with a probability of at most 1 / b (Ville's inequality). If b is
+7 n / `FALSE_ALARMS` for each of n lines and seven states, a window of text has a false run with a probability of at
+most `FALSE_ALARMS`, as far as its lines are independent. 32 lines of 3,000 that are for d are enough at 0.85. The rule
+for "unrelated", the other state, is the same: at most one in ten lines of parallel text that differ shares more with a
+line far away than with its own, and each second one of unrelated text. It is one in a hundred in the corpora that were
+tried (docs/data.md), in 500 lines of one of them four.
 """
 
 from __future__ import annotations
