@@ -185,7 +185,7 @@ def _lack(path: Path, size: int, free: int) -> OSError:
 
 
 def _name(error: BaseException, partial: Path, path: Path) -> None:
-    """In an error about the temporary path, or of a full disk without a path, put the one that the user knows."""
+    """Put the path that the user knows into an error about the temporary one, or of a full disk without a path."""
     if isinstance(error, OSError) and (
         error.filename in (partial, str(partial)) or (error.errno == errno.ENOSPC and not error.filename)
     ):

@@ -63,23 +63,23 @@ def resolved(section: str, entries: Any, fields: Mapping[str, Collection[str]]) 
     """
     if not isinstance(entries, dict):
         return entries
-    found: dict[str, Any] = {}
+    complete: dict[str, Any] = {}
 
     def resolve(name: str, chain: Sequence[str]) -> Any:
-        if name in found or not isinstance(entries[name], dict):
-            return found.setdefault(name, entries[name])
+        if name in complete or not isinstance(entries[name], dict):
+            return complete.setdefault(name, entries[name])
         entry = {**entries[name]}
-        where = f"{section}.{name}"
+        place = f"{section}.{name}"
         extends = entry.pop("extends", None)
         origin = extends or (entry.get("host") if section == "methods" else None)
         if origin:
-            known(origin, entries, f"{where}.{'extends' if extends else 'host'}")
+            known(origin, entries, f"{place}.{'extends' if extends else 'host'}")
             if origin in chain:
-                raise ConfigError(f"{where}: extends itself: {' <- '.join([*chain, origin])}")
+                raise ConfigError(f"{place}: extends itself: {' <- '.join([*chain, origin])}")
             entry = _extended(resolve(origin, [*chain, origin]), entry, fields)
         if section == "methods" and ("add" in entry or "remove" in entry):
-            entry = _with_terms(entry, where)
-        return found.setdefault(name, entry)
+            entry = _with_terms(entry, place)
+        return complete.setdefault(name, entry)
 
     return {name: resolve(name, [name]) for name in entries}
 

@@ -15,7 +15,7 @@ CONTROL = re.compile(
 
 def printable(text: str) -> str:
     """A text for a terminal or a log: control characters as escapes, e.g. `\\x1b`, which no terminal obeys."""
-    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def one_line(error: BaseException) -> str:

@@ -19,9 +19,9 @@ def check_format(path: Path, stated: Mapping[str, Any]) -> None:
     Raises:
         DataError: it is of another one.
     """
-    found = stated.get("format", 1)
-    if found != FORMAT:
+    version = stated.get("format", 1)
+    if version != FORMAT:
         raise DataError(
-            f"{path}: has format {found!r:.20}, but orthoglot {__version__} reads format {FORMAT}; "
+            f"{path}: has format {version!r:.20}, but orthoglot {__version__} reads format {FORMAT}; "
             "use the version that wrote it, or a later one"
         )

@@ -22,7 +22,7 @@ from language_data.names import TRIES, name_to_code, normalize_name
 
 from orthoglot.errors import ConfigError
 
-# By the script that most text is written in: canonical/LASER's three letters/further spellings, or one code.
+# Languages by the script that most text is written in: canonical/LASER's three letters/further spellings, or one code.
 # A macrolanguage and the member that corpora stand for it with are one language here (lv: lav, lvs).
 _TABLE = {
     "Latn": """
@@ -205,7 +205,7 @@ def tag_of(name: str) -> Tag | None:
 
     English names are those of languages, with the name or code of a region or script in brackets: German, English (US).
 
-    None if it is none of these.
+    None if `name` is none of these.
     """
     name = name.strip()
     if code := _OF_OPUS.get(name.lower()) or _named("language", name):
@@ -219,7 +219,7 @@ def tag_of(name: str) -> Tag | None:
     posix = _POSIX.fullmatch(name) if len(name) <= LONGEST_NAME else None
     if not posix:
         return None
-    text = _WINDOWS.sub(lambda found: f"zh-Han{found[1].lower()}", posix["tag"].replace("_", "-"))
+    text = _WINDOWS.sub(lambda match: f"zh-Han{match[1].lower()}", posix["tag"].replace("_", "-"))
     try:
         tag = langcodes.Language.get(_REGION_FIRST.sub(r"\1-\3-\2", text), normalize=False)
         if "-" in (tag.language or ""):  # older than BCP 47: en-GB-oed
@@ -354,9 +354,9 @@ def is_spelling(name: str, code: str) -> bool:
 def locales(name: str, names: Iterable[str], *, any_script: bool = False) -> list[str]:
     """Those names of locales that stand for a language or one of its varieties, the preferred one first.
 
-    For a language alone: first the name with the script that most text of the language has (zh_Hans), then the
+    A language alone gets first the name with the script that most text of the language has (zh_Hans), then the
     language alone, then the regions in the order that corpora prefer them in (pt_PT before pt_BR), then the one where
-    most speakers are by CLDR (fa_IR), then the others by name. For a script, region or variety: the same one; if there
+    most speakers are by CLDR (fa_IR), then the others by name. A script, region or variety gets the same one; if there
     is none, those that say more (zh-TW for zh-Hant), or else less (pt for pt-BR), but never something else (pt-PT for
     pt-BR).
 
@@ -367,24 +367,26 @@ def locales(name: str, names: Iterable[str], *, any_script: bool = False) -> lis
     """
     wanted = tag_of(name)
     tags = {
-        one: tag for one in set(names) if wanted and (tag := tag_of(one)) and tag.language == wanted.language
+        locale: tag
+        for locale in set(names)
+        if wanted and (tag := tag_of(locale)) and tag.language == wanted.language
     }
     if wanted is None or not tags:
         return []
     if not wanted.is_language:
-        agreement = {one: _agreement(wanted, tag) for one, tag in tags.items()}
+        agreement = {locale: _agreement(wanted, tag) for locale, tag in tags.items()}
         most = max(agreement.values())
-        tags = {one: tag for one, tag in tags.items() if most and agreement[one] == most}
+        tags = {locale: tag for locale, tag in tags.items() if most and agreement[locale] == most}
     known = [spelling.lower() for spelling in spellings(wanted.language)]
     region = langcodes.Language.make(language=wanted.language).maximize().territory
     ranked = []
-    for one, tag in tags.items():
+    for locale, tag in tags.items():
         other = wanted.is_language and tag.script not in ("", script(wanted.language))
-        plain = re.split("[.@]", one)[0].replace("-", "_").lower()
+        plain = re.split("[.@]", locale)[0].replace("-", "_").lower()
         place = known.index(plain) if plain in known else len(known) + (tag.region != region)
         if any_script or not other:
-            ranked.append((other, bool(tag.variety), not tag.script, bool(tag.region), place, one))
-    return [one for *_, one in sorted(ranked)]
+            ranked.append((other, bool(tag.variety), not tag.script, bool(tag.region), place, locale))
+    return [locale for *_, locale in sorted(ranked)]
 
 
 def _agreement(wanted: Tag, held: Tag) -> int:

@@ -55,7 +55,9 @@ class Meter:
             rate = self._done / (now - self._started)
             left = duration(max(0, self._total - self._done) / rate)
             if self._scaled:
-                done, total, shown = (tqdm.format_sizeof(one, "B") for one in (self._done, self._total, rate))
+                done, total, shown = (
+                    tqdm.format_sizeof(size, "B") for size in (self._done, self._total, rate)
+                )
             else:
                 done, total = str(self._done), str(self._total)
                 shown = (f"{rate:.0f}" if rate >= 10 else f"{rate:.2g}") + f" {self._unit}"

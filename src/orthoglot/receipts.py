@@ -32,7 +32,7 @@ class Receipt(NamedTuple):
 
     key: str  # of the job
     files: Mapping[str, tuple[int, str]]  # size and SHA-256 of every file, by its path in the folder
-    # of every folder that the job read, its key and `contents` as they were then; None for contents that nobody
+    # the key and `contents`, as they were then, of every folder that the job read; None for contents that nobody
     # compared
     inputs: Mapping[str, tuple[str, str | None]]
     # what the key was made from, besides the keys of the inputs: settings, digests of modules and of the user's files
@@ -59,12 +59,12 @@ class Record:
         before = state(file)
         known = self.known.get(name)
         if before is not None and isinstance(known, str) and known.startswith(before + " "):
-            found = known.rpartition(" ")[2]
+            digest = known.rpartition(" ")[2]
         else:
-            found = file_digest(file)
+            digest = file_digest(file)
         if before is not None and before == state(file):
-            self.now[name] = f"{before} {found}"
-        return found
+            self.now[name] = f"{before} {digest}"
+        return digest
 
     def save(self) -> None:
         """Spare later processes the reading."""
@@ -256,7 +256,7 @@ def problems(top: Path, workspace: Path = Path()) -> dict[Path, list[str]]:
         top: a folder of the workspace.
         workspace: what the inputs in receipts are relative to.
     """
-    found: dict[Path, list[str]] = {}
+    by_folder: dict[Path, list[str]] = {}
     results = sorted({receipt.parents[1] for receipt in top.glob(f"**/{NAME}/*")})
     for folder in results:
         lines = [*faults(folder)]
@@ -266,11 +266,11 @@ def problems(top: Path, workspace: Path = Path()) -> dict[Path, list[str]]:
         if receipt and any(then is None for _, then in receipt.inputs.values()):
             lines.append(f"{folder}: was computed with {TRUST}=1, from files that nobody compared")
         if lines:
-            found[folder] = lines
+            by_folder[folder] = lines
     for _, file in _files(top) if results else ():
         if not any(folder in file.parents for folder in results):
-            found[file] = [f"{file}: is listed in no receipt; remove it if it is not yours"]
-    return found
+            by_folder[file] = [f"{file}: is listed in no receipt; remove it if it is not yours"]
+    return by_folder
 
 
 def _fault(file: Path, size: int, digest: str, read_digest: Callable[[Path], str]) -> str | None:

@@ -38,7 +38,9 @@ def load(folder: ModuleType, name: str) -> Any:
 def having(folder: ModuleType, attribute: str) -> dict[str, Any]:
     """{name: value of the attribute} of the modules that have it."""
     modules = {name: load(folder, name) for name in names(folder)}
-    return {name: getattr(one, attribute) for name, one in modules.items() if hasattr(one, attribute)}
+    return {
+        name: getattr(module, attribute) for name, module in modules.items() if hasattr(module, attribute)
+    }
 
 
 def entry_of(settings: Iterable[type]) -> Any:

@@ -76,7 +76,7 @@ def describe(error: ValidationError, settings: type[BaseModel]) -> str:
     A misspelt key comes with the nearest known one.
     """
     # A misspelt key is two problems, one strange and one missing: the first helps.
-    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+    first = min(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
     written, _ = _located(first["loc"], _schema(settings))
     place = ".".join(map(str, written))
     if first["type"] != "extra_forbidden":

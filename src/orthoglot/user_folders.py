@@ -30,7 +30,7 @@ def user_place(what: What, instead: str = "") -> Path:
         place = {"data": user_data_path, "cache": user_cache_path}[what](NAME)
     except RuntimeError:  # of later versions of platformdirs
         place = Path("~")
-    # Without HOME and without an entry for the user, "~" stays.
+    # "~" stays without HOME and without an entry for the user.
     if place.parts[0] == "~":
         raise ConfigError(f"this user has no home folder: {_set_it(what, instead)}")
     return place

@@ -26,7 +26,7 @@ class _Loader(Composer, yaml.CSafeLoader):
         keys: set[Any] = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
-                # As a value: 1 and 0x1 are one key. Two merges would be one as well.
+                # The value counts: 1 and 0x1 are one key. Two merges would be one as well.
                 value = key.value if key.tag.endswith(":merge") else self.construct_object(key)
                 if value in keys:
                     raise yaml.constructor.ConstructorError(

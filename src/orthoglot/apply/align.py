@@ -40,10 +40,12 @@ class Link(NamedTuple):
 class Texts(NamedTuple):
     """One side of a document."""
 
-    vectors: Sequence[np.ndarray]  # at a - 1, (n - a + 1, D): of each sentence joined with the a - 1 after it
-    # at a - 1, (n - a + 1,): mean cosine with its nearest sentences of the other side
+    vectors: Sequence[
+        np.ndarray
+    ]  # item a - 1, (n - a + 1, D): of each sentence joined with the a - 1 after it
+    # item a - 1, (n - a + 1,): mean cosine with its nearest sentences of the other side
     near: Sequence[np.ndarray]
-    # at a - 1, (n - a + 1,), in one unit for both sides; None without lengths
+    # item a - 1, (n - a + 1,), in one unit for both sides; None without lengths
     lengths: Sequence[np.ndarray] | None
 
     def between(self, start: int, stop: int) -> Texts:
@@ -77,7 +79,7 @@ def align(
 
     q = log2(1 + s / l) in (0, 1] is lower the more the texts' lengths differ: s is the shorter, l the longer. Lengths
     of y are first multiplied by r, the median of the ratios of lengths, x over y, of the sentences that are nearest to
-    each other. Without lengths, and with fewer than `FEWEST` such sentences, q = 1.
+    each other. q = 1 if there are no lengths, or fewer than `FEWEST` such sentences.
 
     Args:
         x: at a - 1, (n - a + 1, D), rows of length 1: each sentence joined with the a - 1 after it; n at least 1.
@@ -87,7 +89,7 @@ def align(
         neighborhood: k, the neighbours whose mean cosine a cosine is compared with.
         threshold: a link has a higher margin; None is 1 for "ratio" and 0 for "distance". Two documents of one sentence
             are linked unless it is higher.
-        cells: (n + 1) * (m + 1) up to which the search is exact. Beyond, means of two neighbours are aligned first, by
+        cells: (n + 1) * (m + 1) up to which the search is exact. Above, means of two neighbours are aligned first, by
             their ratios alone, and the search is within `band` columns of that path.
         band: columns on each side.
         device: of the search for neighbours.
@@ -154,8 +156,8 @@ def _agreement(x: Texts, y: Texts, a: int, b: int, rows: slice, columns: slice) 
     """q of the same texts as `margins`."""
     if x.lengths is None or y.lengths is None:
         return 1.0
-    own, others = x.lengths[a - 1][rows, None], y.lengths[b - 1][columns]
-    return np.log2(1 + np.minimum(own, others) / np.maximum(own, others))
+    ours, theirs = x.lengths[a - 1][rows, None], y.lengths[b - 1][columns]
+    return np.log2(1 + np.minimum(ours, theirs) / np.maximum(ours, theirs))
 
 
 def _near(
@@ -167,8 +169,8 @@ def _near(
         rows = first
         if size > 1 and len(vectors):
             rows = search(vectors, other, first.shape[1], device=device, threads=threads)[0].forward
-        found = cosines(vectors, other, rows).mean(axis=1) if len(vectors) else np.empty(0)
-        near.append(found.astype(np.float32))
+        means = cosines(vectors, other, rows).mean(axis=1) if len(vectors) else np.empty(0)
+        near.append(means.astype(np.float32))
     return near
 
 
@@ -181,8 +183,11 @@ def _joined(
     if len(mutual) < FEWEST:
         return None, None
     ratio = np.median(lengths[0][mutual] / lengths[1][forward[mutual]])
-    ends = [np.concatenate([[0.0], np.cumsum(one)]) for one in (lengths[0], ratio * lengths[1])]
-    of_x, of_y = ([one[a:] - one[: max(len(one) - a, 0)] for a in range(1, sizes + 1)] for one in ends)
+    ends = [np.concatenate([[0.0], np.cumsum(side)]) for side in (lengths[0], ratio * lengths[1])]
+    of_x, of_y = (
+        [side_ends[a:] - side_ends[: max(len(side_ends) - a, 0)] for a in range(1, sizes + 1)]
+        for side_ends in ends
+    )
     return of_x, of_y
 
 
@@ -202,8 +207,8 @@ def _search(
         gains = {}
         for a, b in kinds:
             texts = a, b, _starts(start, stop, a), _starts(left, right + 1, b)
-            found = margins(x, y, margin, *texts) - threshold
-            gains[a, b] = _agreement(x, y, *texts) * found
+            excess = margins(x, y, margin, *texts) - threshold
+            gains[a, b] = _agreement(x, y, *texts) * excess
         for i in range(start, stop):
             first, last = int(low[i]), int(high[i])
             row = totals[i % (sizes + 1)]
@@ -232,8 +237,8 @@ def _search(
             continue
         a, b = kinds[step - KINDS]
         i, j = i - a, j - b
-        found = margins(x, y, margin, a, b, slice(i, i + 1), slice(j, j + 1))
-        links.append(Link(i, j, a, b, float(found[0, 0])))
+        link_margin = margins(x, y, margin, a, b, slice(i, i + 1), slice(j, j + 1))
+        links.append(Link(i, j, a, b, float(link_margin[0, 0])))
     return links[::-1]
 
 

@@ -42,17 +42,17 @@ def texts_by_pair(
     for text, pair in zip(bitext, pairs, strict=True):
         tags = tags_of_pair(pair)
         paths = [text] if Path(text).is_file() else text.split(",")
-        found = source_of(printable(",".join(Path(path).name for path in paths)), paths, columns)
+        source = source_of(printable(",".join(Path(path).name for path in paths)), paths, columns)
         if missing := [path for path in paths if path != "-" and not Path(path).exists()]:
             raise DataError(f"{missing[0]} does not exist")
         if "-" in paths and standard_input:
             write_bytes(standard_input, unpacked(Path("-")))
             paths[paths.index("-")] = str(standard_input)
-            found = found.model_copy(update={"paths": paths})
+            source = source.model_copy(update={"paths": paths})
         languages = "-".join(map(canonical, tags))
         if languages != pair:
-            found = found.model_copy(update={"tags": [*tags]})
-        texts.setdefault(languages, []).append(found)
+            source = source.model_copy(update={"tags": [*tags]})
+        texts.setdefault(languages, []).append(source)
     return texts
 
 

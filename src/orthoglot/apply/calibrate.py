@@ -1,4 +1,4 @@
-"""From held-out translations to a threshold for mining, and to the probability that a mined pair is a translation."""
+"""Learn a threshold for mining, and the probability that a mined pair is right, from held-out translations."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FEWEST, FEWEST_IN_BOTH = 20, 5
 SPARE = 4
 POINTS = 200
 CONFIDENCE = 0.95
-# Of an estimated share: the first guess, the most, how often it is estimated anew with lists of the last estimate, and
+# The first guess of an estimated share, the most, how often it is estimated anew with lists of the last estimate, and
 # the lists each time. A given share is doubted from this factor on.
 FIRST_GUESS, MOST, ROUNDS, LISTS = 0.5, 0.97, 3, 4
 DOUBT = 1.5
@@ -135,8 +135,8 @@ def calibrate(
             for known, side, (sentences, vectors) in zip((x, y), sides, among, strict=True)
         )
     near, _ = search(x, y, SPARE * neighborhood, device=device, threads=threads)
-    how: dict[str, Any] = {"margin": margin, "retrieval": retrieval, "neighborhood": neighborhood}
-    estimated = _estimated(x, y, near, n, **how) if min(len(x), len(y)) > n else None
+    options: dict[str, Any] = {"margin": margin, "retrieval": retrieval, "neighborhood": neighborhood}
+    estimated = _estimated(x, y, near, n, **options) if min(len(x), len(y)) > n else None
     share = _chosen(share, estimated, n)
     gold = _gold(share, n)
     # Known sentences take the places of others: lists are as long as the texts, on which margins depend.
@@ -147,7 +147,7 @@ def calibrate(
     ]
     sources, margins, right = (
         np.concatenate(column)
-        for column in zip(*(_known(_mined(x, y, near, *lists, **how), n) for lists in drawn), strict=True)
+        for column in zip(*(_known(_mined(x, y, near, *lists, **options), n) for lists in drawn), strict=True)
     )
     total = gold * len(drawn)
     threshold = _threshold(margins, right, target_precision)
@@ -157,7 +157,7 @@ def calibrate(
             f"{100 * target_precision:g} % was not reached: no threshold has this precision, the highest is "
             f"{100 * highest:.1f} %; ask for less with --precision, or take another model"
         )
-    decoys = _decoys(among, **how, device=device, threads=threads) if among else None
+    decoys = _decoys(among, **options, device=device, threads=threads) if among else None
     shown_by_texts = decoys.threshold(target_precision) if decoys else None
     if decoys is not None:
         threshold = max(threshold, decoys.most_precise() if shown_by_texts is None else shown_by_texts)
@@ -288,8 +288,8 @@ def _by_kind(rows: np.ndarray, mined: np.ndarray, margins: np.ndarray, other: np
 def _highest_precision(margins: np.ndarray, right: np.ndarray) -> float:
     """The highest precision of a threshold that keeps as many pairs as are in both lists at a time, at the least."""
     hits = np.cumsum(right[np.argsort(-margins, kind="stable")])
-    kept = np.arange(1, len(hits) + 1)
-    return float((hits / kept)[FEWEST_IN_BOTH - 1 :].max(initial=0))
+    counts = np.arange(1, len(hits) + 1)
+    return float((hits / counts)[FEWEST_IN_BOTH - 1 :].max(initial=0))
 
 
 def _distinct(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
@@ -310,7 +310,7 @@ def _new(sentences: Sequence[str], known: Sequence[str]) -> np.ndarray:
 def _lists(n: int, gold: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Rows of the pairs that are in the first and in the second list, until each pair was in both.
 
-    `gold` pairs at a time are in both lists, spread over the n. Of the others one half, in their order, is in the first
+    `gold` pairs at a time are in both lists, spread over the n. One half of the others, in their order, is in the first
     list and the other half in the second, in the next draw the other way round: a list has (n + gold) / 2 sentences.
     """
     draws = -(-n // gold)
@@ -344,12 +344,12 @@ def _mined(
         _present(near.forward[source], target, len(y), ours, theirs, neighborhood),
         _present(near.backward[target], source, len(x), theirs, ours, neighborhood),
     )
-    found = by_margin(ours, theirs, lists, margin, retrieval)
-    return Mined(source[found.sources], target[found.targets], found.margins)
+    mined = by_margin(ours, theirs, lists, margin, retrieval)
+    return Mined(source[mined.sources], target[mined.targets], mined.margins)
 
 
 def _known(pairs: Mined, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of the pairs with one of the first n rows of x: that row, the margin, whether it is right."""
+    """Row of x, margin, and whether it is right, for each pair with one of the first n rows of x."""
     known = pairs.sources < n
     return pairs.sources[known], pairs.margins[known], (pairs.sources == pairs.targets)[known]
 
@@ -359,24 +359,25 @@ def _present(
 ) -> np.ndarray:
     """The k nearest of those neighbours (N, K) that are among rows of `size`, by their place there.
 
-    Of rows of x (N, D) in those of y, which are searched anew for rows with fewer than k such neighbours.
+    They are neighbours of rows of x (N, D) among those of y, which are searched anew for rows with fewer than k such
+    neighbours.
     """
     place = np.full(size, -1)
     place[rows] = np.arange(len(rows))
-    found = place[near]
-    found = np.take_along_axis(found, np.argsort(found < 0, axis=1, kind="stable")[:, :k], axis=1)
-    if len(short := np.flatnonzero((found < 0).any(axis=1))):
-        found[short] = nearest(x[short], y, k).forward
-    return found
+    places = place[near]
+    places = np.take_along_axis(places, np.argsort(places < 0, axis=1, kind="stable")[:, :k], axis=1)
+    if len(short := np.flatnonzero((places < 0).any(axis=1))):
+        places[short] = nearest(x[short], y, k).forward
+    return places
 
 
 def _threshold(margins: np.ndarray, right: np.ndarray, precision: float) -> float | None:
     """The lowest threshold with this precision; None if none has it."""
     if not len(margins):
         return None
-    found = curve(margins, right, max(1, int(right.sum())))
-    good = np.flatnonzero(found.precision >= precision)
-    return float(found.thresholds[good[-1]]) if len(good) else None
+    points = curve(margins, right, max(1, int(right.sum())))
+    good = np.flatnonzero(points.precision >= precision)
+    return float(points.thresholds[good[-1]]) if len(good) else None
 
 
 def _of_the_other_half(
@@ -401,5 +402,5 @@ def _with_interval(right: np.ndarray, sources: np.ndarray) -> list[float]:
     if not len(right):
         return [0.0, 0.0, 1.0]
     times = np.unique(sources, return_counts=True)[1]
-    found = float(right.mean())
-    return [found, *wilson(found, float(times.sum() ** 2 / (times**2).sum()), CONFIDENCE)]
+    share = float(right.mean())
+    return [share, *wilson(share, float(times.sum() ** 2 / (times**2).sum()), CONFIDENCE)]

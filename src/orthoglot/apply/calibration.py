@@ -38,7 +38,7 @@ class Calibration(NamedTuple):
     threshold: float
     precision: list[float]  # at the threshold, in [0, 1], with a Wilson interval
     recall: float  # at the threshold, in [0, 1]
-    # of thresholds learnt on one half of the pairs, on the other half, with a Wilson interval
+    # precision on one half of the pairs of thresholds learnt on the other half, with a Wilson interval
     held_out_precision: list[float]
     held_out_recall: list[float]  # the same of recall
     curve: dict[str, list[float]]  # threshold, precision and recall, from the highest threshold on

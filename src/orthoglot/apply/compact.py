@@ -61,16 +61,16 @@ def compact(
         DataError: float16 does not hold a vector.
     """
     check_form(dtype, binary)
-    kept = vectors[:, :dim]
+    shortened = vectors[:, :dim]
     if binary:
-        return np.packbits(kept > 0, axis=1)
+        return np.packbits(shortened > 0, axis=1)
     if dim is not None or dtype == "int8":
-        kept = unit(kept)
+        shortened = unit(shortened)
     if dtype == "int8":
-        return np.rint(SCALE * kept).astype(np.int8)
-    cast, bad = as_stored(kept, np.dtype(dtype))
+        return np.rint(SCALE * shortened).astype(np.int8)
+    cast, bad = as_stored(shortened, np.dtype(dtype))
     if len(bad):
-        largest = np.abs(kept[bad[0]]).max()
+        largest = np.abs(shortened[bad[0]]).max()
         raise DataError(
             f"float16 does not hold vector {bad[0]} (from 0), whose largest value is {largest:.3g}"
         )

@@ -102,8 +102,8 @@ def document_vectors(
 ) -> Iterator[list[np.ndarray]]:
     """Vectors of each document: of its sentences, and of each joined with up to `join` - 1 after it, an array a size.
 
-    They are in files of `checkpoint`, named by `side`, see `text_vectors`. With `own_mean`, and where the model's part
-    supports it, they have the mean of the sentences of all documents, see `with_own_mean`.
+    They are in files of `checkpoint`, named by `side`, see `text_vectors`. `own_mean` gives them the mean of the
+    sentences of all documents, where the model's part supports it, see `with_own_mean`.
     """
     decomposer = adaptable(model.decomposer, part) if own_mean else None
     shift: np.ndarray | None = None
@@ -128,8 +128,8 @@ def links_of(
 ) -> tuple[list[Link], bool]:
     """Links of two documents (see `align`), and whether none leaves its paragraph.
 
-    With as many paragraphs on both sides, paragraph n is linked with paragraph n. If that links fewer than 95 % as many
-    sentences as are linked without paragraphs, these do not match, and do not count.
+    Paragraph n is linked with paragraph n if both sides have as many. If that links fewer than 95 % as many sentences
+    as are linked without paragraphs, these do not match, and do not count.
     """
     lengths = documents[0].lengths(), documents[1].lengths()
     starts = documents[0].paragraphs, documents[1].paragraphs
@@ -137,8 +137,8 @@ def links_of(
     if len(starts[0]) != len(starts[1]) or len(starts[0]) == 1:
         return links, len(starts[0]) == len(starts[1])
     within = align(x, y, lengths=lengths, paragraphs=starts, **how)
-    linked, kept = (sum(link.a + link.b for link in some) for some in (links, within))
-    return (within, True) if kept >= MATCHING * linked else (links, False)
+    linked, linked_within = (sum(link.a + link.b for link in alignment) for alignment in (links, within))
+    return (within, True) if linked_within >= MATCHING * linked else (links, False)
 
 
 def row_of(
@@ -172,8 +172,8 @@ def _files(folder: Path) -> dict[str, Path]:
             raise DataError(f"{printable(str(files[name]))} and {printable(str(path))} have one name")
         files[name] = path
     if litter:
-        some = ", ".join(litter[:3]) + ", ..." * (len(litter) > 3)
-        logger.info("%s: passed over %d files that are no documents: %s", folder, len(litter), some)
+        examples = ", ".join(litter[:3]) + ", ..." * (len(litter) > 3)
+        logger.info("%s: passed over %d files that are no documents: %s", folder, len(litter), examples)
     return files
 
 
@@ -215,5 +215,5 @@ def _split(vectors: Sequence[np.ndarray], documents: Sequence[Document]) -> Iter
     starts = [0] * len(vectors)
     for document in documents:
         stops = [start + max(len(document.sentences) - joined, 0) for joined, start in enumerate(starts)]
-        yield [one[start:stop] for one, start, stop in zip(vectors, starts, stops, strict=True)]
+        yield [rows[start:stop] for rows, start, stop in zip(vectors, starts, stops, strict=True)]
         starts = stops

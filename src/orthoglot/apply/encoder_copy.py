@@ -44,8 +44,8 @@ class Checkpoint:
     place: str
     name: str = ""  # for the record; "" takes the folder's or the id's last part
     revision: str = ""  # commit of a hub id
-    # of the transformer's last states; None runs the steps of a sentence-transformers model, but for a closing
-    # Normalize
+    # how the transformer's last states are pooled; None runs the steps of a sentence-transformers model, but for a
+    # closing Normalize
     pooling: Pooling | None = None
     max_tokens: int | None = None  # None takes what a sentence-transformers model says, else 128
     prefix: str = ""  # put before every sentence
@@ -110,7 +110,7 @@ def link_folder(encoder: Checkpoint, output: Path) -> None:
     steps = modules(place) if (place / "modules.json").is_file() else []
     limit = stated_limit(steps[0].folder) if steps else None
     name = encoder.name or Path(encoder.place).resolve().name
-    shared: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "checkpoint": encoder.place,
         "revision": encoder.revision,
         "languages": _stated_languages(place),
@@ -121,11 +121,11 @@ def link_folder(encoder: Checkpoint, output: Path) -> None:
     if encoder.pooling is not None:
         if strange := [step.kind for step in steps if step.kind.rpartition(".")[2] not in POOLED]:
             logger.warning("%s: --pooling leaves out %s", encoder.place, ", ".join(strange))
-        settings = PretrainedSettings(kind="pretrained", pooling=encoder.pooling, **shared)
+        settings = PretrainedSettings(kind="pretrained", pooling=encoder.pooling, **fields)
         link(settings, name, output)
     elif steps:
-        own = SentenceTransformersSettings(kind="sentence-transformers", **shared)
-        link_sentence_transformers(own, name, output)
+        own_settings = SentenceTransformersSettings(kind="sentence-transformers", **fields)
+        link_sentence_transformers(own_settings, name, output)
     else:
         raise ConfigError(
             f"encoder {encoder.place}: does not say how it pools; give --pooling cls, pooler or mean"
@@ -155,8 +155,8 @@ def stated_limit(transformer: Path) -> int | None:
 
 def licence_of(home: Path) -> str:
     """The licence that the README of an encoder's checkpoint states; "not stated" where it states none."""
-    found = stated_of(home).get("license") or "not stated"
-    return ", ".join(map(str, found)) if isinstance(found, list) else str(found)
+    licence = stated_of(home).get("license") or "not stated"
+    return ", ".join(map(str, licence)) if isinstance(licence, list) else str(licence)
 
 
 def stated_of(home: Path) -> dict[str, Any]:
@@ -167,11 +167,11 @@ def stated_of(home: Path) -> dict[str, Any]:
 def _stated_languages(place: Path) -> list[str]:
     """The languages that the README of a checkpoint lists, sorted; none where it lists none that is known."""
     stated = _stated(place).get("language") or []
-    found = set()
+    languages = set()
     for name in [stated] if isinstance(stated, str) else stated:
         with suppress(ConfigError):  # "multilingual", "code"
-            found.add(canonical(str(name)))
-    return sorted(found)
+            languages.add(canonical(str(name)))
+    return sorted(languages)
 
 
 def _stated(place: Path) -> dict[str, Any]:

@@ -287,8 +287,8 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Its vectors are `transform(encoder.encode(sentences))`, scaled to length 1.
 
         Args:
-            encoder: the model whose vectors `fit` got, or its folder. Of a folder with encoder.json, which orthoglot
-                writes, the vectors are those of `orthoglot.load(folder).encode(sentences, part="sentence")`. The
+            encoder: the model whose vectors `fit` got, or its folder. The vectors of a folder with encoder.json, which
+                orthoglot writes, are those of `orthoglot.load(folder).encode(sentences, part="sentence")`. The
                 dimension is checked; that it is the very encoder cannot be.
             folder: a new one.
             part: "meaning" or "language".
@@ -384,7 +384,7 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             return 1
         if threads < 1 and (self.threads is not None or threads == 0):
             raise ConfigError(f"threads {threads}: must be at least 1 (n_jobs may be -1, for all CPUs)")
-        # As scikit-learn counts: -1 is all CPUs, -2 all but one.
+        # Scikit-learn counts so: -1 is all CPUs, -2 all but one.
         return threads if threads > 0 else max(1, len(os.sched_getaffinity(0)) + 1 + threads)
 
     def _either(self, ours: str, theirs: str) -> int | None:
@@ -399,7 +399,7 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return next(iter(given.values()), None)
 
     def _held_out(self, vectors: np.ndarray) -> np.ndarray:
-        """By hash of the vector: the same sentence never stands on both sides of the split."""
+        """The hash of the vector decides: the same sentence never stands on both sides of the split."""
         person = str(self._seed()).encode()[:16]
         hashes = [hashlib.blake2b(row.tobytes(), digest_size=8, person=person).digest() for row in vectors]
         return np.frombuffer(b"".join(hashes), dtype="<u8") / 2.0**64 < self.valid_share
@@ -461,20 +461,20 @@ def _start(vectors: np.ndarray) -> ready.Ready:
     Raises:
         DataError: it cannot.
     """
-    found = ready.load()
-    mean, own = found.prior.scatter.mean, base.unit(vectors).mean(axis=0)
-    if len(own) != len(mean):
+    model = ready.load()
+    mean, own_mean = model.prior.scatter.mean, base.unit(vectors).mean(axis=0)
+    if len(own_mean) != len(mean):
         raise DataError(
-            f"prior: the ready model is of {found.about['encoder']}, whose vectors have {len(mean)} numbers; these "
-            f"have {len(own)}"
+            f"prior: the ready model is of {model.about['encoder']}, whose vectors have {len(mean)} numbers; these "
+            f"have {len(own_mean)}"
         )
-    cosine = float(own @ mean / (np.linalg.norm(own) * np.linalg.norm(mean)))
+    cosine = float(own_mean @ mean / (np.linalg.norm(own_mean) * np.linalg.norm(mean)))
     if not cosine >= ALIKE:
         raise DataError(
-            f"prior: these vectors are not of {found.about['encoder']}, of which the ready model is: the cosine of the "
+            f"prior: these vectors are not of {model.about['encoder']}, of which the ready model is: the cosine of the "
             f"mean directions is {cosine:.2f}, expected {ALIKE} or more"
         )
-    return found
+    return model
 
 
 def _plain(value: Any) -> Any:

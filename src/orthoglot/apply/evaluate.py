@@ -68,7 +68,7 @@ class Row(NamedTuple):
 def read(path: Path, languages: Languages = (None, None), columns: Sequence[str | int] = ()) -> Benchmark:
     """Translations, or graded pairs with a number in a third column; pairs with a blank side are left out.
 
-    Of translations only pairs whose sides are both new count: no vector finds one of two equal sentences.
+    Translations count only if both sides are new: no vector finds one of two equal sentences.
 
     Args:
         path: see `orthoglot.formats.pairs.read`; a table without names of columns may have the grade as its third.
@@ -77,14 +77,14 @@ def read(path: Path, languages: Languages = (None, None), columns: Sequence[str 
     Raises:
         DataError: a file that cannot be read, a grade that is no finite number, or fewer than two pairs.
     """
-    found = read_pairs([path], languages, columns, widths=(2, 3))
+    table = read_pairs([path], languages, columns, widths=(2, 3))
     rows = [
-        [*pair, *(cells[place] for place in found.places[2:])]
-        for pair, cells in zip(found.pairs, found.rows, strict=True)
+        [*pair, *(cells[place] for place in table.places[2:])]
+        for pair, cells in zip(table.pairs, table.rows, strict=True)
         if all(map(str.strip, pair))
     ]
     total, gold = len(rows), None
-    if len(found.places) == 3:
+    if len(table.places) == 3:
         try:
             gold = np.array([float(row[2]) for row in rows])
         except ValueError as error:
@@ -92,16 +92,16 @@ def read(path: Path, languages: Languages = (None, None), columns: Sequence[str 
         if not np.isfinite(gold).all():
             raise DataError(f"{path}: a grade is not finite")
     else:
-        if found.named and len(found.names) > 2:
+        if table.named and len(table.names) > 2:
             logger.info("%s: other columns are no grades unless --columns names one as the third", path)
         sides: tuple[set[str], set[str]] = set(), set()
-        kept = []
+        new_rows = []
         for row in rows:
             if row[0] not in sides[0] and row[1] not in sides[1]:
-                kept.append(row)
+                new_rows.append(row)
                 sides[0].add(row[0])
                 sides[1].add(row[1])
-        rows = kept
+        rows = new_rows
     if len(rows) < 2:
         raise DataError(f"{path}: {len(rows)} pairs to measure on, at least 2 are needed")
     if len(rows) < total:
@@ -111,8 +111,8 @@ def read(path: Path, languages: Languages = (None, None), columns: Sequence[str 
     if len(rows) < FEW:
         logger.warning("%s: %d pairs are few: the intervals are rough", path, len(rows))
     # The languages as they were named, or what the columns are called.
-    names = [found.names[place] for place in found.places[:2]] if found.named else SIDES
-    source, target = (tag or name for tag, name in zip(found.tags, names, strict=True))
+    names = [table.names[place] for place in table.places[:2]] if table.named else SIDES
+    source, target = (tag or name for tag, name in zip(table.tags, names, strict=True))
     called = printable(source), printable(target)
     return Benchmark(printable(path.name), [row[0] for row in rows], [row[1] for row in rows], gold, called)
 
@@ -178,21 +178,24 @@ def _fitted(
 ) -> dict[str, Decomposer]:
     """Methods on the vectors of the text, without the sentences that they are measured on."""
     seen = {
-        normalised(sentence) for one in benchmarks for side in (one.source, one.target) for sentence in side
+        normalised(sentence)
+        for benchmark in benchmarks
+        for side in (benchmark.source, benchmark.target)
+        for sentence in side
     }
     pairs = [
         pair
         for pair in dict.fromkeys(pair for path in text for pair in read_pairs([path], languages).pairs)
         if all(side.strip() for side in pair)
     ]
-    kept = [pair for pair in pairs if not any(normalised(side) in seen for side in pair)]
-    if len(kept) < len(pairs):
+    unseen = [pair for pair in pairs if not any(normalised(side) in seen for side in pair)]
+    if len(unseen) < len(pairs):
         logger.info(
-            "%d of %d pairs of text are in a benchmark and left out", len(pairs) - len(kept), len(pairs)
+            "%d of %d pairs of text are in a benchmark and left out", len(pairs) - len(unseen), len(pairs)
         )
-    if len(kept) < FEW:
-        raise DataError(f"{len(kept)} pairs of text outside the benchmarks, at least {FEW} are needed")
-    vectors = _encode(model, ([pair.source for pair in kept], [pair.target for pair in kept]), languages)
+    if len(unseen) < FEW:
+        raise DataError(f"{len(unseen)} pairs of text outside the benchmarks, at least {FEW} are needed")
+    vectors = _encode(model, ([pair.source for pair in unseen], [pair.target for pair in unseen]), languages)
     return {name: Decomposer(name, device="cpu").fit(*vectors, *_codes(languages)) for name in methods}
 
 
@@ -221,8 +224,8 @@ def _scores(benchmark: Benchmark, sides: Sequence[np.ndarray], keys: np.ndarray)
     if benchmark.gold is not None:
         predicted = merged(cosines(sides[0], sides[1]))
         return {SPEARMAN: Scores(np.column_stack([predicted, benchmark.gold]), keys)}
-    both = [Scores(one, keys) for one in hits(sides[0], sides[1])]
-    # As `pool` does: floats, NaN for a pair that is left out.
+    both = [Scores(values, keys) for values in hits(sides[0], sides[1])]
+    # `pool` gives floats, NaN for a pair that is left out.
     return {FORWARD: pool(both[:1]), BACKWARD: pool(both[1:]), BOTH: pool(both)}
 
 

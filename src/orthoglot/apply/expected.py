@@ -16,7 +16,7 @@ from orthoglot.apply.threshold import PAIRS, margins_of_others
 from orthoglot.search.margins import Margin, Mined, Strategy
 from orthoglot.search.neighbours import Nearest
 
-# Of what both texts propose, the share that counts: a pair may be proposed by both. How much more than by chance the
+# The share that counts of what both texts propose: a pair may be proposed by both. How much more than by chance the
 # number of wrong pairs varies. Both were chosen on thirty sets, measurements/mining/README.md#what-calibrate-promises.
 COUNTED, MORE = 0.75, 1.0
 # Logarithm of the true share of translations over the estimated one: mean and standard deviation, of the same sets.
@@ -62,7 +62,7 @@ class Decoys:
     def possible(cls, near: Nearest, pairs: Mined, retrieval: Strategy) -> bool:
         """Whether there are pairs, other neighbours than partners, and one pair a sentence by both texts' proposals.
 
-        By the proposals of one text alone, each of its sentences is in a pair, and none is left to tell of wrong ones.
+        If one text alone proposes, each of its sentences is in a pair, and none is left to tell of wrong ones.
         """
         several = min(near.forward.shape[1], near.backward.shape[1]) > 1
         return retrieval == "max" and several and len(pairs.margins) >= FEWEST
@@ -82,8 +82,8 @@ class Decoys:
     def expected(self, threshold: float, share: float | None = None) -> Expected:
         """What to expect of the pairs at or above a threshold.
 
-        Of C pairs, of n and m sentences, at most 100,000 are looked at, S of them. Of these k_x and k_y have other
-        neighbours whose margins reach the threshold. The number of wrong ones is drawn:
+        There are C pairs, of n and m sentences, and S of them are looked at, at most 100,000. k_x and k_y of these have
+        other neighbours whose margins reach the threshold. The number of wrong ones is drawn:
 
             q ~ Beta(k + 1/2, S - k + 1/2) of each text,   L = 0.75 ((n - C) q_x + (m - C) q_y),
             w ~ Poisson(Gamma(L, 1)), of which mean and variance are L and 2 L,
@@ -121,7 +121,7 @@ class Decoys:
         )
 
     def _reached(self, count: int, threshold: float) -> list[tuple[int, int, int]]:
-        """Of each text that proposes: its sentences; of the pairs that are looked at, those that others reach; all."""
+        """How many sentences each proposing text has, how many pairs looked at others reach, how many are looked at."""
         seen = int(np.searchsorted(self._ranks, count))
         return [(size, int((others[:seen] >= threshold).sum()), seen) for size, others in self._sides]
 

@@ -29,7 +29,7 @@ IN_HTML = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u202
 
 
 class Neighbours(NamedTuple):
-    """Of each of N sentences the k nearest others (N, k), the nearest first, and their cosines."""
+    """The k nearest others of each of N sentences (N, k), the nearest first, and their cosines."""
 
     rows: np.ndarray
     cosines: np.ndarray
@@ -54,7 +54,7 @@ class Shares(NamedTuple):
 def vectors(model: Model, pool: Pool, own_mean: bool = True) -> dict[str, np.ndarray]:
     """The vectors of each of `PARTS` (N, D); each sentence is encoded once.
 
-    With `own_mean`, the meaning part of each language has the mean of its sentences, where the model supports it.
+    `own_mean` gives the meaning part of each language the mean of its sentences, where the model supports it.
 
     Raises:
         ConfigError: the model has no decomposer.
@@ -64,7 +64,7 @@ def vectors(model: Model, pool: Pool, own_mean: bool = True) -> dict[str, np.nda
         raise ConfigError(
             f"{model.encoder.name} is an encoder alone, without a meaning part: give a model of orthoglot fit or get"
         )
-    found: dict[str, np.ndarray] = {}
+    by_part: dict[str, np.ndarray] = {}
     count = len(pool.sentences)
     with EarlyMeter(total=count, label="encode", unit="sentences") as meter:
         for code in dict.fromkeys(pool.languages):
@@ -72,23 +72,23 @@ def vectors(model: Model, pool: Pool, own_mean: bool = True) -> dict[str, np.nda
             texts = [pool.sentences[row] for row in rows]
             # An encoder refuses a language that it does not state, though it has vectors for any.
             known = code if code in (model.encoder.languages or [code]) else None
-            own = model.encode(texts, part="sentence", language=known, progress=meter.add)
-            if len(wrong := not_finite(own)):
+            encoded = model.encode(texts, part="sentence", language=known, progress=meter.add)
+            if len(wrong := not_finite(encoded)):
                 raise DataError(f"the vector of {texts[wrong[0]]!r} is not finite")
-            of_code = model.adapted(own) if own_mean and adaptable(model.decomposer, "meaning") else model
-            for part, some in (("sentence", own), ("meaning", of_code.split(own, code).meaning)):
-                found.setdefault(part, np.empty((count, some.shape[1]), np.float32))[rows] = some
-    return found
+            of_code = model.adapted(encoded) if own_mean and adaptable(model.decomposer, "meaning") else model
+            for part, view in (("sentence", encoded), ("meaning", of_code.split(encoded, code).meaning)):
+                by_part.setdefault(part, np.empty((count, view.shape[1]), np.float32))[rows] = view
+    return by_part
 
 
 def neighbours(vectors: np.ndarray, k: int, device: str = "cpu") -> Neighbours:
     """The k nearest others of each of N vectors, all if there are fewer; see `orthoglot.search.neighbours.nearest`."""
     x = unit(vectors)
     k = min(k, len(x) - 1)
-    found = nearest(x, x, k + 1, device=device).forward
-    itself = found == np.arange(len(x))[:, None]
+    nearest_rows = nearest(x, x, k + 1, device=device).forward
+    itself = nearest_rows == np.arange(len(x))[:, None]
     itself[~itself.any(axis=1), -1] = True  # k + 1 others are equal to it
-    rows = found[~itself].reshape(len(x), k)
+    rows = nearest_rows[~itself].reshape(len(x), k)
     return Neighbours(rows, cosines(x, x, rows))
 
 
@@ -115,13 +115,13 @@ def shares(pool: Pool, found: dict[str, Neighbours]) -> Shares:
     k = next(iter(found.values())).rows.shape[1]
     counted = counts(pool, found)
     _, languages, sizes = np.unique(pool.languages, return_inverse=True, return_counts=True)
-    own = {part: float(one.own.mean()) / k for part, one in counted.items()}
+    own_language = {part: float(count.own.mean()) / k for part, count in counted.items()}
     chance = float((sizes[languages] - 1).mean() / (len(languages) - 1))
     if pool.lines is None:
-        return Shares(own, chance, {}, 0)
-    right = {part: float(one.translations.mean()) / k for part, one in counted.items()}
-    possible = float(np.mean([min(k, len(some)) for some in _translations(pool)])) / k
-    return Shares(own, chance, right, possible)
+        return Shares(own_language, chance, {}, 0)
+    right = {part: float(count.translations.mean()) / k for part, count in counted.items()}
+    possible = float(np.mean([min(k, len(rows)) for rows in _translations(pool)])) / k
+    return Shares(own_language, chance, right, possible)
 
 
 def widest(pool: Pool, found: dict[str, Neighbours]) -> int:

@@ -129,7 +129,7 @@ def export_split(
     language: str | None = None,
     licence: str = "",
 ) -> float:
-    """As `export`, of a decomposer that was fitted to vectors; see `orthoglot.Decomposer.export`."""
+    """Do as `export` with a decomposer that was fitted to vectors; see `orthoglot.Decomposer.export`."""
     check_new(output)
     code = canonical(language) if language else None
     head = steps(decomposer, part, code, f"method {decomposer.method}")
@@ -181,7 +181,9 @@ def _given(
                 "and use dim="
             )
         strange = [
-            type(one) for one in encoder if not type(one).__module__.startswith("sentence_transformers.")
+            type(module)
+            for module in encoder
+            if not type(module).__module__.startswith("sentence_transformers.")
         ]
         if strange:
             raise ConfigError(

@@ -103,7 +103,7 @@ def fit(
         "orthoglot": __version__,
         **({"start": {"sha256": start.sha256, "text": start.about["text"]}} if start else {}),
     }
-    # Before any work: a missing encoder, and an output that is something else.
+    # A missing encoder, and an output that is something else, are errors before any work.
     if not (Path(encoder.place) / "encoder.json").is_file():
         locate(encoder.place, encoder.revision)
     if output.exists():

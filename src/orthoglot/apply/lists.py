@@ -36,7 +36,7 @@ class Scores(NamedTuple):
     # behind it
     flag: np.ndarray
     similarity: np.ndarray  # (N,) float64, the cosine whatever the flag; NaN if a side is blank
-    # of each pair its quality and the words without a counterpart; None of a blank side, or if not asked for
+    # the quality of each pair and the words without a counterpart; None if a side is blank, or if not asked for
     words: list[Words | None]
 
 
@@ -110,7 +110,7 @@ def mine(
         if own_mean and (decomposer := adaptable(opened.decomposer, part)):
             encoded = [centred(meanings, decomposer) for meanings in encoded]
         x, y = map(unit, encoded)
-        found, _ = mine_vectors(
+        mined, _ = mine_vectors(
             x,
             y,
             margin=margin,
@@ -122,10 +122,10 @@ def mine(
             threads=torch.get_num_threads(),
         )
     x_texts, y_texts = (side.sentences for side in sides)
-    texts = ((x_texts[i], y_texts[j]) for i, j in zip(found.sources, found.targets, strict=True))
-    order = np.argsort(obvious(texts, len(found.margins)).either, kind="stable")
+    texts = ((x_texts[i], y_texts[j]) for i, j in zip(mined.sources, mined.targets, strict=True))
+    order = np.argsort(obvious(texts, len(mined.margins)).either, kind="stable")
     positions = [np.array(side.lines, dtype=np.int64) - 1 for side in sides]
-    return Mined(positions[0][found.sources[order]], positions[1][found.targets[order]], found.margins[order])
+    return Mined(positions[0][mined.sources[order]], positions[1][mined.targets[order]], mined.margins[order])
 
 
 def score(
@@ -170,8 +170,8 @@ def score(
     pairs = list(zip(source, target, strict=True))
     bar = tqdm(total=text_bytes(pairs), desc="score", unit="B", unit_scale=True, disable=not progress)
     with cpu_threads(threads), bar:
-        found = list(score_pairs(opened, pairs, languages, done=bar.update, words=words))
-    score, flag, similarity, compared = zip(*found, strict=True)
+        scored = list(score_pairs(opened, pairs, languages, done=bar.update, words=words))
+    score, flag, similarity, compared = zip(*scored, strict=True)
     values = (np.array(score, dtype=float), np.array(flag), np.array(similarity, dtype=float))
     return Scores(*values, list(compared))
 

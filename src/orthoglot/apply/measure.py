@@ -23,7 +23,7 @@ from orthoglot.text.keys import keys_of, normalised
 from orthoglot.text.prepared import read_split
 from orthoglot.text.splitting import Split
 
-# As many pairs as Tatoeba-style benchmarks have.
+# Pairs that are measured on: Tatoeba-style benchmarks have as many.
 QUERIES = 1000
 INTERVALS = ResamplingSettings(resamples=10_000, confidence=0.95, seed=1)
 # Pairs below which an interval says little.
@@ -53,9 +53,9 @@ def held_out(bitext: Sequence[Path]) -> dict[str, UnseenPairs]:
     Raises:
         DataError: a language pair has fewer than two of them: there is nothing to choose between.
     """
-    found = read_held_out(bitext)
+    by_pair = read_held_out(bitext)
     folders = {folder.name: folder for folder in bitext}
-    for name, unseen in found.items():
+    for name, unseen in by_pair.items():
         if (
             not unseen.pairs
             and (count := sum(len(read_split(folders[name], split)) for split in SPLITS)) >= MANY
@@ -71,7 +71,7 @@ def held_out(bitext: Sequence[Path]) -> dict[str, UnseenPairs]:
             )
         if len(unseen.pairs) < FEW:
             logger.warning("%s: %d test pairs are few: the intervals are rough", name, len(unseen.pairs))
-    return found
+    return by_pair
 
 
 def further(bitext: Sequence[Path]) -> dict[str, tuple[list[str], list[str]]]:
@@ -79,12 +79,12 @@ def further(bitext: Sequence[Path]) -> dict[str, tuple[list[str], list[str]]]:
 
     Each stands there once, in the order of the training, validation and test part.
     """
-    found = {}
+    sentences = {}
     for folder in bitext:
         pairs = [pair for split in SPLITS for pair in read_split(folder, split)]
         source, target = (list(dict.fromkeys(pair[side] for pair in pairs))[:MOST] for side in (0, 1))
-        found[folder.name] = source, target
-    return found
+        sentences[folder.name] = source, target
+    return sentences
 
 
 def retrieval(

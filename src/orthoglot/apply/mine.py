@@ -100,17 +100,17 @@ def mine(
     for name, vectors in (("x", x), ("y", y)):
         if len(wrong := not_finite(vectors)):
             raise DataError(f"{name}: vector {wrong[0]} (from 0) is not finite")
-    found, facts = search(x, y, neighborhood, device=device, threads=threads, memory=memory)
-    cosine = both_cosines(x, y, found)
+    neighbours, facts = search(x, y, neighborhood, device=device, threads=threads, memory=memory)
+    cosine = both_cosines(x, y, neighbours)
     if best > 1:
-        pairs = candidates(found, cosine, margin, best)
+        pairs = candidates(neighbours, cosine, margin, best)
         pairs = Mined(*(column[np.argsort(-pairs.margins, kind="stable")] for column in pairs))
     else:
-        pairs = mine_found(found, cosine, margin, retrieval)
+        pairs = mine_found(neighbours, cosine, margin, retrieval)
         if threshold is None:
-            facts["suggested_threshold"] = suggest(found, cosine, pairs, margin)
-        elif Decoys.possible(found, pairs, retrieval):
-            expected = Decoys(found, cosine, pairs, margin).expected(threshold)
+            facts["suggested_threshold"] = suggest(neighbours, cosine, pairs, margin)
+        elif Decoys.possible(neighbours, pairs, retrieval):
+            expected = Decoys(neighbours, cosine, pairs, margin).expected(threshold)
             facts["expected_precision"] = expected.precision
     if threshold is not None:
         pairs = Mined(*(column[pairs.margins >= threshold] for column in pairs))

@@ -53,9 +53,9 @@ def opened(folder: Path) -> tuple[Decomposer, Path]:
         home = folder.resolve().joinpath("../../../..", "encoders", decomposer.encoder).resolve()
     if not home.is_dir():
         raise DataError(f"{folder}: its encoder is not at {home}; copy the whole folder models/PRESET")
-    found = identity(home)
-    if found != decomposer.identity:
-        raise DataError(f"{folder}: trained on encoder {decomposer.identity}, but {home} is {found}")
+    actual = identity(home)
+    if actual != decomposer.identity:
+        raise DataError(f"{folder}: trained on encoder {decomposer.identity}, but {home} is {actual}")
     return decomposer, home
 
 
@@ -87,7 +87,7 @@ class Model:
         """Open an encoder's folder (models/PRESET/encoders/NAME), a decomposer's, or one of sentence-transformers.
 
         A decomposer's folder is one that `orthoglot fit` or `orthoglot get` wrote, or .../decomposers/NAME/METHOD/SEED.
-        Of sentence-transformers the library's modules run, with the model's default prompt before each sentence.
+        A sentence-transformers model runs by the library's modules, with its default prompt before each sentence.
 
         Args:
             folder: of any of them; None for the ready model (`orthoglot.apply.ready.default`).
@@ -184,8 +184,8 @@ class Model:
     def split(self, vectors: np.ndarray, language: str | None = None, partner: str | None = None) -> Parts:
         """Both parts of vectors of the encoder (N, D).
 
-        Without a decomposer the vector is the meaning, and the language is zeros. A row of NaN alone, which is a blank
-        sentence's, stays one.
+        The vector is the meaning, and the language is zeros, if there is no decomposer. A row of NaN alone, which is a
+        blank sentence's, stays one.
 
         Raises:
             DataError: a part of another row is not finite.
@@ -255,9 +255,9 @@ def _rows(vectors: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
     """Vectors (n, D) whose given rows are these; the others are NaN, or 0 of whole numbers."""
     if len(vectors) == n:
         return vectors
-    every = np.full((n, vectors.shape[1]), np.nan if vectors.dtype.kind == "f" else 0, dtype=vectors.dtype)
-    every[rows] = vectors
-    return every
+    filled = np.full((n, vectors.shape[1]), np.nan if vectors.dtype.kind == "f" else 0, dtype=vectors.dtype)
+    filled[rows] = vectors
+    return filled
 
 
 @contextmanager
@@ -278,7 +278,7 @@ def located(folder: Path) -> Iterator[tuple[Path, Decomposer | None, str]]:
 
 
 def _reads_language(encoder: Encoder) -> bool:
-    """Whether an encoder may give other vectors if it is given another language; True of one that is not known here."""
+    """Whether an encoder may give other vectors for another language; True if the encoder is not known here."""
     from orthoglot.encoders.sentence_transformer import SentenceTransformersEncoder
     from orthoglot.encoders.tokenization import CheckpointTokenizer
     from orthoglot.encoders.use import UseEncoder

@@ -25,7 +25,7 @@ from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import canonical, iso3, script
 
 MEGABYTE = 2**20
-# Where mteb's models name the macrolanguage, and Tatoeba's files its member.
+# Languages for which mteb's models name the macrolanguage, and Tatoeba's files its member.
 MACROLANGUAGES = {"fa": "fas", "lv": "lav", "ms": "msa", "sw": "swa", "zh": "zho"}
 
 
@@ -155,19 +155,19 @@ def _sizes(network: nn.Module) -> tuple[int, int | None]:
 
 def _languages(codes: list[str]) -> list[str]:
     """ISO 639-3 and script of languages, of those that mteb knows."""
-    found = []
+    tags = []
     for code in known_languages(codes):
         written = f"{MACROLANGUAGES.get(code) or iso3(code)}-{script(code)}"
         try:
             check_language_code(written)
         except ValueError:
             continue  # a group of languages, as Nahuatl
-        found.append(written)
-    return found
+        tags.append(written)
+    return tags
 
 
 def _licence(licence: Licence) -> str | None:
-    """Of mteb's list, or the address of another one's text."""
+    """The licence as mteb's list has it, or the address of another one's text."""
     if len(licence.ids) > 1:
         return "multiple"
     if licence.ids and licence.ids[0] in get_args(Licenses):

@@ -47,7 +47,7 @@ class MeaningFilter(FilterABC):
         workdir: str = "",
     ) -> None:
         super().__init__(name=name, workdir=workdir)
-        # Of NaN no comparison is true.
+        # No comparison with NaN is true.
         if not isinstance(threshold, int | float) or not threshold > LEAST:
             raise ConfigError(f"threshold {threshold}: give a number above -1, which pairs with a flag have")
         self.threshold = threshold
@@ -59,9 +59,9 @@ class MeaningFilter(FilterABC):
         """The cosine of the meaning parts of each pair; -1 with a flag that is no guess, a blank side among them."""
         for chunk in grouper(pairs, CHUNK):
             both = [(source, target) for source, target in chunk]
-            for one in score(self.model, both, (self.source, self.target), identify=self.identify):
-                flagged = one.flag and not one.flag.endswith(GUESS)
-                yield LEAST if one.score is None or flagged else one.score
+            for scored in score(self.model, both, (self.source, self.target), identify=self.identify):
+                flagged = scored.flag and not scored.flag.endswith(GUESS)
+                yield LEAST if scored.score is None or flagged else scored.score
 
     def accept(self, score: float) -> bool:
         """Whether the score is the threshold or more."""
@@ -78,5 +78,7 @@ class MeaningFilter(FilterABC):
     def _chosen(self, pairs: Iterable[Pair], accepted: bool) -> Iterator[Pair]:
         for chunk in grouper(pairs, CHUNK):
             yield from (
-                pair for pair, one in zip(chunk, self.decisions(chunk), strict=True) if one == accepted
+                pair
+                for pair, decision in zip(chunk, self.decisions(chunk), strict=True)
+                if decision == accepted
             )

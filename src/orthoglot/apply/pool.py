@@ -90,16 +90,16 @@ def _lines(path: Path) -> list[str]:
 
 def _pool(named: Sequence[str | None], columns: Sequence[Sequence[str]], parallel: bool) -> Pool:
     """Each sentence once in its language."""
-    found: dict[tuple[str, str], list[int]] = {}
+    lines: dict[tuple[str, str], list[int]] = {}
     for code, column in zip(named, columns, strict=True):
         for number, sentence in enumerate(column if parallel else dict.fromkeys(column), 1):
             if sentence:
-                found.setdefault((code or _identified(sentence), sentence), []).append(number)
-    _check_count(len(found))
-    if len(found) < 2:
+                lines.setdefault((code or _identified(sentence), sentence), []).append(number)
+    _check_count(len(lines))
+    if len(lines) < 2:
         raise DataError("one sentence has no neighbours: give two or more")
-    languages, sentences = zip(*found, strict=True)
-    return Pool([*languages], [*sentences], [*found.values()] if parallel else None, None in named)
+    languages, sentences = zip(*lines, strict=True)
+    return Pool([*languages], [*sentences], [*lines.values()] if parallel else None, None in named)
 
 
 def _identified(sentence: str) -> str:

@@ -52,7 +52,7 @@ class Provenance(NamedTuple):
     # the same, or the one that the encoder's README names: others may have tuned it since
     base_model: str | None
     languages: list[str]  # of the decomposer, or of the encoder if there is none; without invented ones
-    # by language pair, names of the texts that the decomposer was fitted on, and pairs of the training part
+    # names of the texts that the decomposer was fitted on, and pairs of the training part, by language pair
     text: dict[str, tuple[list[str], int]]
     # the text of the ready model that the decomposer is, or started from, with its licences
     ready_text: dict[str, str]
@@ -66,7 +66,7 @@ class Provenance(NamedTuple):
         return (
             named
             | {*self.ready_text}
-            | {name for one in self.encoder_text.values() for name in one["corpora"]}
+            | {name for entry in self.encoder_text.values() for name in entry["corpora"]}
         )
 
 
@@ -97,7 +97,7 @@ def _provenance(
     model_folder: Path, home: Path, decomposer: Decomposer | None, licence: str, facts: dict[str, Any]
 ) -> Provenance:
     described = card(home)
-    # Of a decomposer that was fitted here, `text` is a digest.
+    # A decomposer that was fitted here has a digest as its `text`.
     ready = decomposer.details if decomposer and "ready" in decomposer.details else {}
     start = facts.get("start") or (decomposer.details.get("start", {}) if decomposer else {})
     counted = facts.get("text") or (_prepared(model_folder) if decomposer else {})
@@ -136,8 +136,8 @@ def hub_licence(stated: str, readme: Mapping[str, Any], file: Path | None) -> Li
     """
     if stated == NOT_STATED:
         return Licence([])
-    ids = [one.strip().lower() for one in stated.split(",")]
-    if all(one in HUB_LICENCES.split() for one in ids):
+    ids = [licence.strip().lower() for licence in stated.split(",")]
+    if all(licence in HUB_LICENCES.split() for licence in ids):
         return Licence(ids)
     url = re.search(r"https?://\S+", stated)
     name = str(readme.get("license_name") or stated) if ids == ["other"] else stated
@@ -172,7 +172,7 @@ def _hub_id(name: Any) -> str | None:
 def _prepared(model_folder: Path) -> dict[str, Any]:
     """counts.json of each language pair that a decomposer of the workflow was fitted on, by its receipt."""
     receipt = receipts.read(model_folder.parent)
-    # of models/PRESET/decomposers/ENCODER/METHOD/SEED
+    # the workspace of models/PRESET/decomposers/ENCODER/METHOD/SEED
     workspace = model_folder.resolve().joinpath("../../../../../..")
     paths = [workspace / folder / "counts.json" for folder in receipt.inputs] if receipt else []
     return {path.parent.name: _read(path) for path in paths if path.is_file()}

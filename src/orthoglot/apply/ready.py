@@ -140,7 +140,7 @@ def default() -> Path:
         ConfigError: it is absent, and so is the package; or the user has no folder for it.
     """
     folder = user_place("data", "give --model") / NAME
-    # As where the home folder may only be read.
+    # A current model is used even if the home folder may only be read.
     if _is_current(folder):
         return folder
     folder = usual_folder("give --model")

@@ -51,7 +51,7 @@ TIMES, SURE = 10, 0.9
 SHORT = 20
 # The share of a side that shows which language it is in.
 MOST = 0.75
-# Of a normal distribution, its standard deviation over its median absolute deviation.
+# Standard deviation of a normal distribution over its median absolute deviation.
 ROBUST = 1.4826
 logger = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ def score(
 
     A pair is flagged "blank" if a side has no text, "copy" if both have the same letters and digits, and "no_letters"
     if a side has no letter. A language identifier flags "untranslated" a translation in the source's language, and
-    "other_language" one in a third, see `identified`; this last one keeps its score. Of fewer than 20 bytes it guesses.
+    "other_language" one in a third, see `identified`; this last one keeps its score. It guesses at fewer than 20 bytes.
     What it lets pass, the language parts may call "untranslated?" or "other_language?": see the functions of these
     names. Such a guess leaves the score as it is. What the language parts look like is learnt from the first `block`
     pairs, see `means`. An encoder without a decomposer has no language parts, and a method with weights for each
@@ -105,19 +105,19 @@ def score(
     guarded, sides, far = _guards(model, len(pairs)), None, None
     expected = _expected(pairs[:block], _named(model, pairs[:block], languages)) if identify else None
     for start in range(0, len(pairs), block):
-        some = pairs[start : start + block]
-        flags = [_flag(*pair) for pair in some]
+        batch = pairs[start : start + block]
+        flags = [_flag(*pair) for pair in batch]
         rows = [row for row, flag in enumerate(flags) if flag != BLANK]
-        found = [Scored(None, flag, None) for flag in flags]
+        results = [Scored(None, flag, None) for flag in flags]
         if rows:
             if expected:
                 for row in rows:
-                    text = some[row][1]
+                    text = batch[row][1]
                     named = identified(probabilities(text), *expected)
                     # Few bytes say little of a language.
                     guess = GUESS if named and len(text.encode()) < SHORT else ""
                     flags[row] = flags[row] or named + guess
-            source, target, compared = _encoded(model, [some[row] for row in rows], languages, done, encoder)
+            source, target, compared = _encoded(model, [batch[row] for row in rows], languages, done, encoder)
             if guarded:
                 sides = sides or means(source.language, target.language)
                 for name, test in ((UNTRANSLATED, untranslated), (OTHER, other_language)):
@@ -132,15 +132,17 @@ def score(
             if words and far is None:
                 # Copies and repeated pairs would make every other word look far.
                 different = {
-                    some[row]: one.match for row, one in zip(rows, compared, strict=True) if not flags[row]
+                    batch[row]: comparison.match
+                    for row, comparison in zip(rows, compared, strict=True)
+                    if not flags[row]
                 }
-                far = limits([one for one in different.values() if one.compared])
+                far = limits([match for match in different.values() if match.compared])
             for number, (row, cosine) in enumerate(zip(rows, cosines.tolist(), strict=True)):
                 least = flags[row] in NONE
-                own = compared[number].words(some[row], cosine, far, least) if far else None
-                found[row] = Scored(LEAST if least else cosine, flags[row], cosine, own)
-        done(text_bytes(pair for pair, one in zip(some, found, strict=True) if one.score is None))
-        yield from found
+                quality = compared[number].words(batch[row], cosine, far, least) if far else None
+                results[row] = Scored(LEAST if least else cosine, flags[row], cosine, quality)
+        done(text_bytes(pair for pair, result in zip(batch, results, strict=True) if result.score is None))
+        yield from results
 
 
 def text_bytes(texts: Iterable[Sequence[str]]) -> int:
@@ -161,8 +163,8 @@ def identified(found: Mapping[str, float], source: frozenset[str], target: froze
         target: of the target's.
     """
     best, highest = next(iter(found.items()))
-    own = sum(found[label] for label in target)
-    if highest <= TIMES * own or (not target and highest < SURE):
+    probability = sum(found[label] for label in target)
+    if highest <= TIMES * probability or (not target and highest < SURE):
         return ""
     if best in source - target:
         return UNTRANSLATED
@@ -230,7 +232,7 @@ def means(source: np.ndarray, target: np.ndarray) -> Sides:
     """
     kept = np.ones(len(target), dtype=bool)
     for _ in range(ROUNDS):
-        centres = [unit(unit(one).mean(axis=0)[None])[0] for one in (source, target[kept])]
+        centres = [unit(unit(vectors).mean(axis=0)[None])[0] for vectors in (source, target[kept])]
         sides = Sides(centres[0], centres[1])
         before, kept = kept, ~_nearer_to_source(target, sides)
         if not kept.any() or (kept == before).all():
@@ -317,21 +319,21 @@ def _encoded(
     at_once = WORDS_AT_ONCE if encoder else AT_ONCE
     for start in range(0, len(pairs), at_once):
         texts = [[pair[side] for pair in pairs[start : start + at_once]] for side in (0, 1)]
-        found: tuple[Parts, ...]
+        batches: tuple[Parts, ...]
         if encoder:
             first, second = (
-                encoder.pieces(some, language or "", BATCH_TOKENS)
-                for some, language in zip(texts, languages, strict=True)
+                encoder.pieces(sentences, language or "", BATCH_TOKENS)
+                for sentences, language in zip(texts, languages, strict=True)
             )
-            found, of_words = compare(model, (first, second), languages)
+            batches, of_words = compare(model, (first, second), languages)
             compared += of_words
         else:
-            found = tuple(
-                model.split(model.encode(some, part="sentence", language=language), language, partner)
-                for some, language, partner in zip(texts, languages, languages[::-1], strict=True)
+            batches = tuple(
+                model.split(model.encode(sentences, part="sentence", language=language), language, partner)
+                for sentences, language, partner in zip(texts, languages, languages[::-1], strict=True)
             )
-        for side, one in zip(parts, found, strict=True):
-            side.append(one)
+        for side, batch in zip(parts, batches, strict=True):
+            side.append(batch)
         done(text_bytes(texts))
     source, target = (Parts(*map(np.concatenate, zip(*side, strict=True))) for side in parts)
     return source, target, compared

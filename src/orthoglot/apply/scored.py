@@ -23,7 +23,7 @@ def has_letter(text: str) -> bool:
 class Words(NamedTuple):
     """How good a translation is by sentences and words, in [-1, 1]; the words of both sides without a counterpart.
 
-    Without anything if they were not compared.
+    It is empty if they were not compared.
     """
 
     quality: float | None = None
@@ -89,10 +89,10 @@ def levels(scores: Mapping[int, float], count: int = 10) -> list[Level]:
         count: of thresholds; equal scores leave fewer.
     """
     ranked = sorted((score, number) for number, score in scores.items())
-    found: dict[float, Level] = {}
+    by_threshold: dict[float, Level] = {}
     for step in range(1, count + 1) if ranked else ():
         threshold = ranked[len(ranked) * step // (count + 1)][0]
         dropped = bisect_left(ranked, (threshold,))
         if dropped:
-            found[threshold] = Level(threshold, len(ranked) - dropped, ranked[dropped - 1][1])
-    return list(found.values())
+            by_threshold[threshold] = Level(threshold, len(ranked) - dropped, ranked[dropped - 1][1])
+    return list(by_threshold.values())

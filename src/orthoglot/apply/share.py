@@ -42,12 +42,12 @@ def translated_share(margins: Margins) -> float:
     Source: a mixture with known components, as in Saerens, Latinne and Decaestecker, "Adjusting the outputs of a
     classifier to new a priori probabilities", 2002. Errors on real text are in measurements/mining/README.md.
     """
-    every = np.concatenate(margins)
-    if not np.isfinite(every).any():
+    all_margins = np.concatenate(margins)
+    if not np.isfinite(all_margins).any():
         raise DataError(
             "no sentence is in a pair, so the share of translations cannot be estimated: give --share"
         )
-    edges = np.quantile(every[np.isfinite(every)], np.linspace(0, 1, BINS + 1)[1:-1])
+    edges = np.quantile(all_margins[np.isfinite(all_margins)], np.linspace(0, 1, BINS + 1)[1:-1])
 
     def counts(values: np.ndarray) -> np.ndarray:
         return np.bincount(np.searchsorted(edges, values), minlength=BINS)

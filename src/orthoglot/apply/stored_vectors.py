@@ -45,7 +45,7 @@ def suffix_of(path: Path) -> str:
 def edit(path: Path, output: Path, column: str, dim: int, rows: int, change: Change) -> int:
     """Write a file with other vectors; all else that it holds stays, as do order and type.
 
-    Of an .npy file and a table, memory holds one block.
+    Memory holds one block of an .npy file or a table.
 
     Args:
         path: has one array (N, D) of floats: an .npy file; a column of lists, or a column for each dimension, of a
@@ -101,7 +101,7 @@ def _parquet(path: Path, partial: Path, column: str, dim: int, rows: int, change
     field = schema.field(places[0])
     listed = not pa.types.is_floating(field.type)
     inner = field.type.value_type if listed else field.type
-    kept = places[:width] if not listed else places
+    kept_places = places[:width] if not listed else places
     for place in reversed(places[width:] if not listed else []):  # of a cut part, whose vectors are shorter
         schema = schema.remove(place)
     if listed and pa.types.is_fixed_size_list(field.type):
@@ -120,7 +120,7 @@ def _parquet(path: Path, partial: Path, column: str, dim: int, rows: int, change
             made = _cast(path, start, change(n, start, whole), inner.to_pandas_dtype())
             if listed:
                 arrays[places[0]] = _as_lists(pa, made[valid], valid, schema.field(field.name).type)
-            for number, place in enumerate(kept if not listed else []):
+            for number, place in enumerate(kept_places if not listed else []):
                 arrays[place] = pa.array(np.ascontiguousarray(made[:, number]), type=inner)
             for place in places[width:] if not listed else []:
                 del arrays[place]
@@ -187,12 +187,12 @@ def _lists(path: Path, start: int, array: Any, dim: int) -> tuple[np.ndarray, np
     import pyarrow.compute as pc
 
     valid = np.asarray(array.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
-    some = array.drop_null()
-    lengths = np.asarray(pc.list_value_length(some).to_numpy(zero_copy_only=False))
+    lists = array.drop_null()
+    lengths = np.asarray(pc.list_value_length(lists).to_numpy(zero_copy_only=False))
     if len(wrong := np.flatnonzero(lengths != dim)):
         row = start + int(np.flatnonzero(valid)[wrong[0]])
         raise DataError(f"{path}: vector {row} (from 0) has {lengths[wrong[0]]} numbers, expected {dim}")
-    return _numbers(some.flatten()).reshape(-1, dim), valid
+    return _numbers(lists.flatten()).reshape(-1, dim), valid
 
 
 def _as_lists(pa: Any, vectors: np.ndarray, valid: np.ndarray, kind: Any) -> Any:
@@ -239,8 +239,11 @@ def _named(path: Path, held: dict[Any, Any], column: str, dim: int) -> Any:
         return column
     fits = [
         name
-        for name, one in held.items()
-        if isinstance(one, Tensor) and one.is_floating_point() and one.ndim == 2 and one.shape[1] == dim
+        for name, tensor in held.items()
+        if isinstance(tensor, Tensor)
+        and tensor.is_floating_point()
+        and tensor.ndim == 2
+        and tensor.shape[1] == dim
     ]
     if not fits:
         raise DataError(f"{path}: no tensor of floats (N, {dim}) in it")

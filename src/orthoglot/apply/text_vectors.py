@@ -145,10 +145,10 @@ def write_vectors(
         first, size = row + 1, size - len(line.encode())
     if done:
         logger.info("encode: resumed with %d of %d sentences done", done, text.count - text.blank)
-    # In bytes of text: a sentence may take a hundred times as long as another.
+    # The meter counts bytes of text: a sentence may take a hundred times as long as another.
     with EarlyMeter(total=size, label=f"encode {output.stem}", unit="bytes") as meter:
-        while some := list(islice(rows, block)):
-            numbers, sentences = [row for row, _ in some], [line for _, line in some]
+        while batch := list(islice(rows, block)):
+            numbers, sentences = [row for row, _ in batch], [line for _, line in batch]
             share = sum(len(line.encode()) for line in sentences) / len(sentences)
             vectors = encode(sentences, weighed(meter.add, share))
             if done == 0:
@@ -160,7 +160,7 @@ def write_vectors(
                     reserve(partial)
             else:
                 stored = np.load(output, mmap_mode="r+")
-            done += len(some)
+            done += len(batch)
             last = done == text.count - text.blank
             end = text.count if last else numbers[-1] + 1
             stored[first:end] = np.nan if vectors.dtype.kind == "f" else 0
@@ -178,7 +178,7 @@ def write_vectors(
 def _done(note: Path, key: str) -> int:
     """How many vectors of this very text are stored."""
     try:
-        found = json.loads(note.read_text())
-        return int(found["done"]) if found["key"] == key else 0
+        stored = json.loads(note.read_text())
+        return int(stored["done"]) if stored["key"] == key else 0
     except (OSError, ValueError, KeyError, TypeError):
         return 0

@@ -15,9 +15,9 @@ from orthoglot.decomposers.base import Parts, unit
 from orthoglot.encoders.pieces import Pieces, ReadsPieces
 from orthoglot.errors import ConfigError
 
-# Of the power mean of distances: it is near the largest (chosen on development sets).
+# The power of the power mean of distances: the mean is near the largest (chosen on development sets).
 POWER = 8
-# Of the words of the better half of pairs, so many are below the limit; of fewer pairs there is none.
+# So large a share of the words of the better half of pairs is below the limit; fewer pairs give none.
 MATCHED, FEWEST = 0.95, 20
 # Tokens that are split at once.
 AT_ONCE = 16_384
@@ -102,14 +102,14 @@ def tokens(
     model: Model, read: Sequence[Pieces], language: str | None, partner: str | None
 ) -> list[np.ndarray]:
     """Meaning vectors of length 1 of each sentence's tokens: their states are split as sentences are."""
-    sizes = np.array([len(one.states) for one in read])
-    found: list[np.ndarray] = []
+    sizes = np.array([len(pieces.states) for pieces in read])
+    by_sentence: list[np.ndarray] = []
     # Some sentences at once: the parts of long ones take gigabytes.
     for rows in np.split(np.arange(len(read)), np.flatnonzero(np.diff(sizes.cumsum() // AT_ONCE)) + 1):
         states = np.concatenate([read[row].states for row in rows])
         vectors = unit(model.split(states, language, partner).meaning) if len(states) else states
-        found += np.split(vectors.astype(np.float32), sizes[rows].cumsum()[:-1])
-    return found
+        by_sentence += np.split(vectors.astype(np.float32), sizes[rows].cumsum()[:-1])
+    return by_sentence
 
 
 def compare(
@@ -126,16 +126,16 @@ def compare(
     """
     ways = [(languages[side], languages[1 - side]) for side in (0, 1)]
     first, second = (
-        model.split(np.stack([one.vector for one in side]), *way)
+        model.split(np.stack([pieces.vector for pieces in side]), *way)
         for side, way in zip(read, ways, strict=True)
     )
     vectors = (tokens(model, side, *way) for side, way in zip(read, ways, strict=True))
-    found = []
-    for source, target, one, other in zip(*vectors, *read, strict=True):
-        whole = len(source) and len(target) and not (one.cut or other.cut)
+    comparisons = []
+    for source, target, source_pieces, target_pieces in zip(*vectors, *read, strict=True):
+        whole = len(source) and len(target) and not (source_pieces.cut or target_pieces.cut)
         matched = match(source, target) if whole else Match(np.zeros(0), np.zeros(0))
-        found.append(Compared(matched, (one.spans, other.spans)))
-    return (first, second), found
+        comparisons.append(Compared(matched, (source_pieces.spans, target_pieces.spans)))
+    return (first, second), comparisons
 
 
 def match(source: np.ndarray, target: np.ndarray) -> Match:
@@ -153,10 +153,10 @@ def limits(matches: Sequence[Match]) -> Limits:
     if len(matches) < FEWEST:
         logger.warning("words without a counterpart are shown from %d different pairs on", FEWEST)
         return Limits(np.inf, np.inf)
-    means = np.array([np.concatenate(one).mean() for one in matches])
-    good = [one for one, mean in zip(matches, means, strict=True) if mean <= np.median(means)]
+    means = np.array([np.concatenate(pair).mean() for pair in matches])
+    good = [pair for pair, mean in zip(matches, means, strict=True) if mean <= np.median(means)]
     return Limits(
-        *(float(np.quantile(np.concatenate([one[side] for one in good]), MATCHED)) for side in (0, 1))
+        *(float(np.quantile(np.concatenate([pair[side] for pair in good]), MATCHED)) for side in (0, 1))
     )
 
 
@@ -174,5 +174,5 @@ def without_counterpart(text: str, spans: np.ndarray, distances: np.ndarray, lim
         marked[first:last] |= distance > limit
     for word in WORD.finditer(text):
         marked[word.start() : word.end()] = marked[word.start() : word.end()].any()
-    found = "".join(letter if mark else " " for letter, mark in zip(text, marked, strict=True))
-    return " ".join(found.split())
+    words = "".join(letter if mark else " " for letter, mark in zip(text, marked, strict=True))
+    return " ".join(words.split())

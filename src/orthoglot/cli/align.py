@@ -73,7 +73,7 @@ def align(
 
     folders = read_folders(source, target, spoken)
     opened = options.open_model(model, device, threads, part, precision)
-    how: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "margin": margin,
         "neighborhood": neighborhood,
         "threshold": threshold,
@@ -98,7 +98,7 @@ def align(
         ]
         with EarlyMeter(total=len(folders.pairs), label="align", unit="documents") as meter:
             for (name, pair), x, y in zip(folders.pairs.items(), *sides, strict=True):
-                links, matching = links_of(pair, x, y, **how)
+                links, matching = links_of(pair, x, y, **arguments)
                 not_matching += [] if matching else [printable(name)]
                 for link in links:
                     rows.append(row_of(name, pair, link))
@@ -128,7 +128,7 @@ def align(
                 "languages": languages,
                 "join": join,
                 "split": split,
-                **how,
+                **arguments,
                 "precision": precision,
             },
             "model": opened.model.identity,

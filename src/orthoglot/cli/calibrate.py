@@ -146,15 +146,15 @@ def _reviewed(
     from orthoglot.apply import review
     from orthoglot.apply.mine import mine
 
-    how: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "margin": learnt.margin,
         "retrieval": learnt.retrieval,
         "neighborhood": learnt.neighborhood,
     }
-    made_of = learnt.model, learnt.part, learnt.own_mean, how, *(list(side.sentences) for side in sides)
+    made_of = learnt.model, learnt.part, learnt.own_mean, arguments, *(list(side.sentences) for side in sides)
     of = review.digest(*made_of)
     if not path.exists():
-        pairs, _ = mine(vectors[0], vectors[1], **how, **search)
+        pairs, _ = mine(vectors[0], vectors[1], **arguments, **search)
         drawn = review.draw(path, pairs, [side.sentences for side in sides], learnt.threshold, count, of)
         return f"{path}: {drawn} pairs; write yes or no in its first column, and give the same command again"
     judged = review.read(path, learnt.threshold, of)

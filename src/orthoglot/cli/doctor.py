@@ -32,15 +32,15 @@ def doctor(
     computed from other bytes. Files that no job has made stay.
     """
     os.environ.pop(receipts.TRUST, None)
-    found: dict[Path, list[str]] = {}
+    problems: dict[Path, list[str]] = {}
     for name in RESULTS:
-        found |= receipts.problems(folder / name, folder)
+        problems |= receipts.problems(folder / name, folder)
     checked = sum(1 for name in RESULTS for _ in (folder / name).glob(f"**/{receipts.NAME}/*.json"))
-    results = [place for place in found if (place / receipts.NAME).is_dir()]
+    results = [place for place in problems if (place / receipts.NAME).is_dir()]
     if remove:
         for place in results:
             place.unlink() if place.is_symlink() else shutil.rmtree(place)
-    lines = [line for faults in found.values() for line in faults]
+    lines = [line for faults in problems.values() for line in faults]
     if as_json:
         shown: dict[str, object] = {"results": checked, "problems": lines}
         typer.echo(json.dumps(shown | ({"removed": [*map(str, results)]} if remove else {}), indent=1))
@@ -54,5 +54,5 @@ def doctor(
             typer.echo(
                 f"`orthoglot doctor --remove` removes {named}; the next run of snakemake makes them again"
             )
-    if found and not (remove and len(results) == len(found)):
+    if problems and not (remove and len(results) == len(problems)):
         raise typer.Exit(1)

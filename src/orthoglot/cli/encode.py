@@ -97,11 +97,11 @@ def encode(
 
         language, partner = codes_of((language, partner))
         opened = options.open_model(model, device, threads, part, precision)
-        how: dict[str, Any] = {"part": opened.part, "language": language, "partner": partner}
-        how |= {"dim": dim, "dtype": dtype, "binary": binary}
+        arguments: dict[str, Any] = {"part": opened.part, "language": language, "partner": partner}
+        arguments |= {"dim": dim, "dtype": dtype, "binary": binary}
         shift = _stated_shift(mean_of, opened.model.identity) if mean_of else None
 
-        taken, decomposer = how, adaptable(opened.model.decomposer, opened.part)
+        taken, decomposer = arguments, adaptable(opened.model.decomposer, opened.part)
         if own_mean or mean_of:
             if decomposer is None:
                 raise ConfigError(
@@ -110,7 +110,7 @@ def encode(
             if dim is not None:
                 check_dim(decomposer, opened.part, dim)
             # The mean is that of whole vectors.
-            taken = how | {"dim": None, "dtype": "float32", "binary": False}
+            taken = arguments | {"dim": None, "dtype": "float32", "binary": False}
 
         def encoded(sentences: Sequence[str], done: Done) -> np.ndarray:
             return opened.model.encode(sentences, **taken, progress=done)
@@ -136,7 +136,11 @@ def encode(
         else:
             with atomic.replacing(output) as partial:
                 shutil.move(vectors, partial)
-        facts = {"lines": content.count, "blank": content.blank, "options": how | {"precision": precision}}
+        facts = {
+            "lines": content.count,
+            "blank": content.blank,
+            "options": arguments | {"precision": precision},
+        }
         facts |= {"scale": SCALE} if dtype == "int8" else {}
         facts |= {} if shift is None else {OWN_MEAN: shift.tolist()}
         write_summary(output, facts | {"model": opened.model.identity})

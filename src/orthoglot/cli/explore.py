@@ -9,7 +9,7 @@ import typer
 
 from orthoglot.cli import options
 
-# Of the translations that could be among the nearest, the share above chance below which the lines are doubted.
+# The lines are doubted below this share, above chance, of the translations that could be among the nearest.
 DOUBTFUL = 0.1
 
 
@@ -60,11 +60,11 @@ def explore(
     from orthoglot.apply import explore as exploring
 
     opened = options.open_model(model, device, threads, precision=precision)
-    found = {
+    by_part = {
         part: exploring.neighbours(vectors, neighborhood, opened.search["device"])
         for part, vectors in exploring.vectors(opened.model, pool, own_mean).items()
     }
-    shown = exploring.shares(pool, found)
+    shown = exploring.shares(pool, by_part)
     chance = neighborhood / len(pool.sentences)
     if (
         parallel is None
@@ -74,7 +74,7 @@ def explore(
             "hardly any sentence is near to those in the same line of the other texts: if the lines do not translate "
             "each other, give --no-parallel"
         )
-    page = exploring.page(pool, found, opened.model)
+    page = exploring.page(pool, by_part, opened.model)
     write_lines(output, [page])
     translations = ", translations by line" if pool.lines else ""
     codes = sorted({*pool.languages})

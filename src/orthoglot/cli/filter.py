@@ -138,15 +138,15 @@ def filter(
             "or give --model to score them again"
         )
 
-    def scored_by(some: Pairs, paths: Sequence[Path]) -> Sequence[Scored]:
+    def scored_by(of_pairs: Pairs, paths: Sequence[Path]) -> Sequence[Scored]:
         if before:
-            return scored_before(some, " ".join(map(str, paths)))
-        return list(scores(some, model, device, threads, precision, identify))
+            return scored_before(of_pairs, " ".join(map(str, paths)))
+        return list(scores(of_pairs, model, device, threads, precision, identify))
 
     from orthoglot.apply.checks import LENGTHS, NUMBERS, disagreements
 
     doubts = disagreements(pairs.pairs)
-    # Of a pair with both, the numbers count.
+    # The numbers count of a pair with both.
     doubted = {
         int(number): name
         for name, wanted in ((LENGTHS, drop_lengths), (NUMBERS, drop_numbers))
@@ -167,20 +167,20 @@ def filter(
                 f"threshold {threshold:.4f}: below it are {loss:.0%} of the good translations", err=True
             )
     assert threshold is not None
-    every = scored_by(pairs, files)
+    scored_pairs = scored_by(pairs, files)
     reasons = [
         _dropped(scored, drop_guesses)
         or ("" if scored.score is not None and scored.score >= threshold else "low_score")
-        for scored in every
+        for scored in scored_pairs
     ]
     for number, name in doubted.items():
         reasons[number] = reasons[number] or name
     if near_duplicates:
-        _mark_near_duplicates(pairs, every, near_duplicates, reasons)
+        _mark_near_duplicates(pairs, scored_pairs, near_duplicates, reasons)
     if rejected is not None:
         # A score that was there stays as it was written.
         names = ("reason",) if before else (ADDED[0], "reason")
-        cells = ((reason, every[number].score) for number, reason in enumerate(reasons))
+        cells = ((reason, scored_pairs[number].score) for number, reason in enumerate(reasons))
         dropped = (
             (number, (reason,) if before else (score, reason))
             for number, (reason, score) in enumerate(cells)
@@ -193,15 +193,17 @@ def filter(
     )
     counts = Counter(reason or "kept" for reason in reasons)
     guesses = Counter(
-        scored.flag for scored, reason in zip(every, reasons, strict=True) if scored.flag and not reason
+        scored.flag
+        for scored, reason in zip(scored_pairs, reasons, strict=True)
+        if scored.flag and not reason
     )
     kept = np.array([not reason for reason in reasons], dtype=bool)
     rows = {name: (np.flatnonzero(doubt & kept) + 1).tolist() for name, doubt in doubts.items()}
     if as_json:
-        facts = {"pairs": len(every), "threshold": threshold, **counts, "kept_though": dict(guesses)}
+        facts = {"pairs": len(scored_pairs), "threshold": threshold, **counts, "kept_though": dict(guesses)}
         typer.echo(json.dumps(facts | {"disagree": rows}), err=True)
         return
-    typer.echo(f"{len(every)} pairs: {listed(counts)}", err=True)
+    typer.echo(f"{len(scored_pairs)} pairs: {listed(counts)}", err=True)
     if guesses:
         typer.echo(f"of those kept: {listed(guesses)}; --drop-guesses drops them", err=True)
     for name, numbers in rows.items():
@@ -272,7 +274,7 @@ def scored_before(pairs: Pairs, name: str) -> list[Scored]:
         raise ConfigError(f"{name} has no score of orthoglot score: give --model")
     score = names.index(ADDED[0])
     flag = names.index(ADDED[1]) if ADDED[1] in names else None
-    found = []
+    scored_rows = []
     for number, row in enumerate(pairs.rows):
         flagged = "" if flag is None else row[flag].strip()
         try:
@@ -285,8 +287,8 @@ def scored_before(pairs: Pairs, name: str) -> list[Scored]:
             raise DataError(
                 f"{name}: {place}: the score {row[score]!r} is no number from -1 to 1; --model scores all again"
             )
-        found.append(Scored(value, flagged, value))
-    return found
+        scored_rows.append(Scored(value, flagged, value))
+    return scored_rows
 
 
 def _plain(names: Sequence[str]) -> list[str]:

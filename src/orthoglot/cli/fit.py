@@ -136,7 +136,9 @@ def fit(
     with options.vectors_folder(checkpoint, output) as work:
         texts = texts_by_pair(bitext, pair, options.columns_of(columns), work / "standard-input")
         if bad:
-            write_bad_rows(bad, ((text, *parse_pair(code)) for code, some in texts.items() for text in some))
+            write_bad_rows(
+                bad, ((text, *parse_pair(code)) for code, sources in texts.items() for text in sources)
+            )
 
         # Only now the libraries that take seconds: a wrong option or an absent text fails at once.
         from orthoglot.apply import fit as fitting

@@ -129,7 +129,7 @@ SafeCsv = Annotated[
         help="in a TSV put ' before cells that a spreadsheet would take for a formula, those with = + - @ first",
     ),
 ]
-# Of the commands that read files of pairs.
+# The help of the commands that read files of pairs.
 SCORED_OUTPUT = f"{PAIRS_OUTPUT}; .po or .xliff of such a file, whose other bytes stay"
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON, with unrounded numbers")]
 

@@ -63,17 +63,17 @@ def score(
     pairs = read(files, (source_language, target_language), options.columns_of(columns), bad=bad)
     pairs.check_output(output)
     with Truncated() as truncated:
-        every = list(scores(pairs, model, device, threads, precision, identify, words))
+        scored_pairs = list(scores(pairs, model, device, threads, precision, identify, words))
     pairs.write(
         output,
         (*ADDED, *OF_WORDS) if words else ADDED,
         (
             (number, (scored.score, scored.flag, *((scored.words or Words()) if words else ())))
-            for number, scored in enumerate(every)
+            for number, scored in enumerate(scored_pairs)
             if threshold is None or (scored.score is not None and scored.score >= threshold)
         ),
         others="flag" if threshold is None else "",
-        # Of an earlier run, perhaps of another model.
+        # These may be of an earlier run, perhaps of another model.
         without=() if words else OF_WORDS,
         safe=safe_csv,
     )
@@ -82,8 +82,8 @@ def score(
         from orthoglot.apply.score import picture
 
         with atomic.replacing(plot) as partial:
-            partial.write_text(picture(every), encoding="utf-8")
-    for line in summary(every):
+            partial.write_text(picture(scored_pairs), encoding="utf-8")
+    for line in summary(scored_pairs):
         logger.info(line)
     if truncated.count:
         logger.info(

@@ -72,8 +72,8 @@ def unbias(
         if len(wrong := np.setdiff1d(not_finite(block), blank(block))):
             raise DataError(f"{vectors}: vector {start + int(wrong[0])} (from 0) is not finite")
         names = language if codes is None else codes[start : start + len(block)]
-        found: np.ndarray = getattr(decomposer.transform(block, names, partner), part)
-        return found
+        part_vectors: np.ndarray = getattr(decomposer.transform(block, names, partner), part)
+        return part_vectors
 
     count = edit(vectors, output, column, decomposer.dim, ROWS, split)
     options.say(f"{count} vectors: {output}")

@@ -19,7 +19,7 @@ _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u200b\ufeff]+")
 _BLANKS_BUT_CONTROLS = re.compile(r"[\s\u200b\ufeff]+")
 _NOT_LATIN = "[^\u0000-\u024f\u1e00-\u1eff]"
 _INNER_SPACE = re.compile(f"(?<={_NOT_LATIN}) (?={_NOT_LATIN})")
-# By the reason that a drop is counted under: keys of sentences, and the names of the sets that have each.
+# Keys of sentences, and the names of the sets that have each, by the reason that a drop is counted under.
 Banned = Mapping[str, Mapping[str, Iterable[str]]]
 
 
@@ -51,10 +51,13 @@ def tidy_all(sentences: Sequence[str], language: str, *, controls: bool = False)
     # Where nothing but white space can change, most sentences are as they should be.
     plain = has_spaces(language)
     return [
-        one
-        if (plain or one.isascii()) and one.isprintable() and "  " not in one and one.strip() == one
-        else tidy(one, language, controls=controls)
-        for one in sentences
+        sentence
+        if (plain or sentence.isascii())
+        and sentence.isprintable()
+        and "  " not in sentence
+        and sentence.strip() == sentence
+        else tidy(sentence, language, controls=controls)
+        for sentence in sentences
     ]
 
 
@@ -112,8 +115,8 @@ class Cleaner:
         tidied = self._tidied(sentences, 0)
         keys = normalised_all(tidied)
         rows = self._accepted((tidied, tidied), (keys, keys))
-        kept, keys_kept = _take((tidied, keys), rows)
-        return kept, list(keys_kept)
+        sentences_left, keys_left = _take((tidied, keys), rows)
+        return sentences_left, list(keys_left)
 
     def _tidied(self, sentences: Sequence[str], side: int) -> list[str]:
         return tidy_all(sentences, self._languages[side], controls=self._settings.drop_controls)
@@ -121,23 +124,23 @@ class Cleaner:
     def _accepted(self, tidied: Sides, keys: Sides) -> np.ndarray:
         """The rows that stay."""
         rows = np.arange(len(keys[0]))
-        for one in self._filters:
-            sides = _take(keys if one.of_keys else tidied, rows)
-            rows = self._counted(one.reason, rows, one.accepts(one.scores(sides)))
+        for rule in self._filters:
+            sides = _take(keys if rule.of_keys else tidied, rows)
+            rows = self._counted(rule.reason, rows, rule.accepts(rule.scores(sides)))
         for reason, ours in self._banned.items():
             sides = _take(keys, rows)
-            found = [first in ours or second in ours for first, second in zip(*sides, strict=True)]
-            for row in rows[found].tolist():
+            banned = [first in ours or second in ours for first, second in zip(*sides, strict=True)]
+            for row in rows[banned].tolist():
                 self._overlaps.update({name for side in keys for name in ours.get(side[row], ())})
-            rows = self._counted(reason, rows, ~np.array(found, dtype=bool))
+            rows = self._counted(reason, rows, ~np.array(banned, dtype=bool))
         return rows
 
     def _counted(self, reason: str, rows: np.ndarray, accepted: np.ndarray) -> np.ndarray:
         """The accepted rows; the others are counted."""
-        kept: np.ndarray = rows[accepted]
-        if len(kept) < len(rows):
-            self._dropped[reason] += len(rows) - len(kept)
-        return kept
+        rows_left: np.ndarray = rows[accepted]
+        if len(rows_left) < len(rows):
+            self._dropped[reason] += len(rows) - len(rows_left)
+        return rows_left
 
 
 def _take(sides: Sides, rows: np.ndarray) -> Sides:

@@ -219,7 +219,7 @@ class LengthRatio(Filter):
         return np.abs(scaled[:, 0] - scaled[:, 1])
 
 
-# By setting: from its value and the languages of the sides to the filter. They judge in this order.
+# The functions that make the filter of each setting of its value and the languages of the sides, in judging order.
 FILTERS: Mapping[str, Callable[[Any, Languages], Filter]] = {
     "min_characters": lambda value, _: MinCharacters(value),
     "max_characters": lambda value, _: MaxCharacters(value),

@@ -42,8 +42,8 @@ def shingles(text: str) -> frozenset[str]:
 def similarity(first: str, second: str) -> float:
     """Jaccard similarity |A & B| / |A | B| of the shingles A and B of two texts, in [0, 1]; 1 of equal texts."""
     ours, theirs = shingles(first), shingles(second)
-    shared = len(ours & theirs)
-    return shared / (len(ours) + len(theirs) - shared)
+    common = len(ours & theirs)
+    return common / (len(ours) + len(theirs) - common)
 
 
 def bands_of(threshold: float) -> tuple[int, int]:
@@ -100,15 +100,15 @@ class NearDuplicates:
             lines: N things that the texts are made of, in the order of the stream.
             text: makes the text that was added.
         """
-        shared = self._shared(kept)
+        bands = self._shared(kept)
         candidates = np.zeros(len(kept), dtype=bool)
-        candidates[shared["row"]] = True
-        numbers, starts = np.unique(shared["row"], return_index=True)
-        places = pairwise([*starts.tolist(), len(shared)])
+        candidates[bands["row"]] = True
+        numbers, starts = np.unique(bands["row"], return_index=True)
+        places = pairwise([*starts.tolist(), len(bands)])
         stay: defaultdict[int, list[str]] = defaultdict(list)  # by band: the last texts that stay
         chosen = compress(lines, candidates)
         for number, place, line in zip(numbers.tolist(), places, chosen, strict=True):
-            keys = shared["key"][slice(*place)].tolist()
+            keys = bands["key"][slice(*place)].tolist()
             ours = text(line)
             earlier = dict.fromkeys(other for key in keys for other in stay[key])
             if any(similarity(ours, other) >= self._threshold for other in earlier):
@@ -119,14 +119,14 @@ class NearDuplicates:
 
     def _shared(self, kept: np.ndarray) -> np.ndarray:
         """The bands of two texts or more, by text."""
-        found = []
+        parts = []
         for content in self._parts:
             rows = np.frombuffer(content, dtype=ROW)
             rows = rows[kept[rows["row"]]]
             _, places, counts = np.unique(rows["key"], return_inverse=True, return_counts=True)
-            found.append(rows[counts[places] > 1])
-        every = np.concatenate(found)
-        return every[np.argsort(every["row"], kind="stable")]
+            parts.append(rows[counts[places] > 1])
+        bands = np.concatenate(parts)
+        return bands[np.argsort(bands["row"], kind="stable")]
 
 
 def find_near_duplicates(texts: Sequence[str], threshold: float) -> np.ndarray:

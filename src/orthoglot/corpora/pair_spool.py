@@ -19,7 +19,7 @@ from orthoglot.text.hashes import passing_hashes
 from orthoglot.text.keys import key_of_line, normalised
 from orthoglot.text.splitting import SPLITS, Split, SplitSettings, split_and_order
 
-# Of a pair: where it comes, what its duplicates have in common, characters of its sides, its split.
+# What is kept of a pair: where it comes, what its duplicates share, characters of its sides, its split.
 ROW = np.dtype([("order", "<u8"), ("key", "<u8"), ("sizes", "<i4", 2), ("split", "u1")])
 
 
@@ -94,17 +94,17 @@ class PairSpool:
                 columns = rows["order"][stay].tolist(), rows["split"][stay].tolist()
                 ordered = sorted(zip(*columns, [lines[row] for row in stay.tolist()], strict=True))
                 for number, split in enumerate(SPLITS):
-                    some = [line for _, its_split, line in ordered if its_split == number]
-                    room = caps[split] - shards[split].count if caps[split] else len(some)
+                    chosen = [line for _, its_split, line in ordered if its_split == number]
+                    room = caps[split] - shards[split].count if caps[split] else len(chosen)
                     if split != "train":
-                        some, repeated = _distinct(some, room, *seen[split])
+                        chosen, repeated = _distinct(chosen, room, *seen[split])
                         dropped["repeated_held_out"] += repeated
-                    dropped["over_cap"] += max(0, len(some) - room)
-                    shards[split].write(some[:room])
+                    dropped["over_cap"] += max(0, len(chosen) - room)
+                    shards[split].write(chosen[:room])
         finally:
-            for one in shards.values():
-                one.close()
-        return {split: one.count for split, one in shards.items()}
+            for writer in shards.values():
+                writer.close()
+        return {split: writer.count for split, writer in shards.items()}
 
 
 def _distinct(lines: list[bytes], room: int, sources: set[int], targets: set[int]) -> tuple[list[bytes], int]:
@@ -112,13 +112,13 @@ def _distinct(lines: list[bytes], room: int, sources: set[int], targets: set[int
 
     The sides of what is kept are added to the sets. A side is compared by 64 bits.
     """
-    kept: list[bytes] = []
+    distinct: list[bytes] = []
     for place, line in enumerate(lines):
-        if len(kept) == room:
-            return kept + lines[place:], place - room
+        if len(distinct) == room:
+            return distinct + lines[place:], place - room
         source, target = map(hash, map(normalised, line.decode().split("\t")))
         if source not in sources and target not in targets:
-            kept.append(line)
+            distinct.append(line)
             sources.add(source)
             targets.add(target)
-    return kept, len(lines) - len(kept)
+    return distinct, len(lines) - len(distinct)

@@ -1,4 +1,4 @@
-"""From raw corpora of one language pair to its train, valid and test split."""
+"""Make the train, valid and test split of one language pair out of raw corpora."""
 
 from __future__ import annotations
 
@@ -68,23 +68,23 @@ def prepare(
         cleaner = Cleaner(settings.cleaning, languages, {"benchmark": banned}, dropped, overlaps)
         spool = PairSpool(Path(folder), settings.cleaning, settings.splits)
         for origin in settings.sources:
-            found: list[Run] = []
+            source_runs: list[Run] = []
             done = REALIGNED if settings.cleaning.realign else LEFT
-            for items in blocks(read_source(origin, *languages, _judge(settings.cleaning, found))):
+            for items in blocks(read_source(origin, *languages, _judge(settings.cleaning, source_runs))):
                 read[origin.name] += len(items)
                 dropped.update(item.reason for item in items if isinstance(item, LeftOut))
                 pairs = [item for item in items if isinstance(item, SentencePair)]
-                spool.add(*cleaner.pairs(([one.source for one in pairs], [one.target for one in pairs])))
-            if found:
-                runs.setdefault(origin.name, []).extend(found)
-                logger.warning("%s, %s: %s", settings.pair, origin.name, said(found, done))
+                spool.add(*cleaner.pairs(([pair.source for pair in pairs], [pair.target for pair in pairs])))
+            if source_runs:
+                runs.setdefault(origin.name, []).extend(source_runs)
+                logger.warning("%s, %s: %s", settings.pair, origin.name, said(source_runs, done))
         kept = spool.choose(dropped)
         sizes = spool.write(kept, dropped, output)
         del kept
     if not sizes["train"]:
         raise DataError(f"{settings.pair}: nothing to train on: read {read.total()}, dropped {dict(dropped)}")
     report = {"pair": settings.pair, "in": dict(read), "dropped": dict(dropped), "kept": sizes}
-    report["runs"] = {name: [run._asdict() for run in found] for name, found in runs.items()}
+    report["runs"] = {name: [run._asdict() for run in source_runs] for name, source_runs in runs.items()}
     report["benchmarks"] = {name: overlaps[name] for name in benchmarks}
     (output / "counts.json").write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
     logger.info("%s: read %d, kept %s, dropped %s", settings.pair, read.total(), sizes, dict(dropped))

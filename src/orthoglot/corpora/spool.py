@@ -41,8 +41,10 @@ class Parts:
         ends = np.cumsum(np.bincount(part, minlength=PARTS)).tolist()
         rows = content[order] if isinstance(content, np.ndarray) else [content[row] for row in order.tolist()]
         for waiting, (start, end) in zip(self._waiting, pairwise([0, *ends]), strict=True):
-            some = rows[start:end]
-            waiting.append(some.tobytes() if isinstance(some, np.ndarray) else "".join(some).encode())
+            part_rows = rows[start:end]
+            waiting.append(
+                part_rows.tobytes() if isinstance(part_rows, np.ndarray) else "".join(part_rows).encode()
+            )
             self._size += len(waiting[-1])
         if self._size > WAITING:
             self._folder.mkdir(exist_ok=True)
@@ -75,8 +77,8 @@ class Column:
         """The rows from `start` to `stop`, or their field."""
         with self._path.open("rb") as file:
             file.seek(rows.start * self._dtype.itemsize)
-            found = np.fromfile(file, self._dtype, rows.stop - rows.start)
-        return found[self._field] if self._field else found
+            values = np.fromfile(file, self._dtype, rows.stop - rows.start)
+        return values[self._field] if self._field else values
 
 
 def repeated(keys: np.ndarray) -> np.ndarray:
@@ -143,9 +145,9 @@ class Shards:
                 self._file = self._open.enter_context(
                     zstandard.open(path, "wb", zstandard.ZstdCompressor(level=LEVEL, write_checksum=True))
                 )
-            some, lines = lines[: (room := SHARD - self.count % SHARD)], lines[room:]
-            self._file.write(b"\n".join(some) + b"\n")
-            self.count += len(some)
+            shard_lines, lines = lines[: (room := SHARD - self.count % SHARD)], lines[room:]
+            self._file.write(b"\n".join(shard_lines) + b"\n")
+            self.count += len(shard_lines)
 
 
 def shards(folder: Path, name: str) -> list[Path]:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def names() -> list[str]:
-    """Of the architectures, in order of the alphabet."""
-    # As in the settings, where they are spelled like the modules.
+    """The names of the architectures, in order of the alphabet."""
+    # The settings spell them like the modules.
     return [name.replace("-", "_") for name in registry.names(architectures)]
 
 

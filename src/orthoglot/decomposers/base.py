@@ -90,7 +90,7 @@ class Trained:
     # (weights, vectors) -> (meaning, language), of NumPy arrays or of tensors. During training the method's settings
     # are among the weights.
     split: Callable[[Mapping[str, Any], Any], tuple[Any, Any]]
-    # of a method with this architecture, besides those of every trained method
+    # settings of a method with this architecture, besides those of every trained method
     settings: type[Settings] = Settings
     # (D, generator, **settings) -> PyTorch modules by name
     modules: Callable[..., dict[str, nn.Linear]] | None = None
@@ -98,7 +98,7 @@ class Trained:
     finish: Callable[..., dict[str, np.ndarray]] | None = None
     # whether each part is one affine map of the vector, so that it can be exported as one
     affine: bool = True
-    # of the weights by name, see `ClosedForm`; None for maps (D, D) with biases (D,)
+    # shapes of the weights by name, see `ClosedForm`; None for maps (D, D) with biases (D,)
     shapes: Mapping[str, str] | None = None
 
     def apply(self, weights: Weights, vectors: np.ndarray, languages: Languages) -> Split:
@@ -116,8 +116,8 @@ class ClosedForm:
     fit: Callable[..., dict[str, np.ndarray]]
     # (weights, vectors (N, D), languages) -> (meaning, language)
     apply: Callable[[Weights, np.ndarray, Languages], Split]
-    # of the weights by name: "K D D" with D and K as they are for the decomposer; another letter is the same length
-    # wherever it stands
+    # shapes of the weights by name: "K D D" with D and K as they are for the decomposer; another letter is the same
+    # length wherever it stands
     shapes: Mapping[str, str]
     products: bool = False  # `fit` needs the sums of outer products of each language
     pairs: bool = False  # `fit` needs the moments of translations; `pair_products`: with their outer products
@@ -190,9 +190,11 @@ class Decomposer:
         if not len(empty):
             return Parts(vectors, *self.split(unit(vectors) if self.unit else vectors, names, partner))
         rows = np.setdiff1d(np.arange(len(vectors)), empty)
-        some = self.transform(vectors[rows], [names[row] for row in rows], partner)
-        parts = [np.full((len(vectors), part.shape[1]), np.nan, dtype=part.dtype) for part in some[1:]]
-        for part, of_some in zip(parts, some[1:], strict=True):
+        parts_of_rows = self.transform(vectors[rows], [names[row] for row in rows], partner)
+        parts = [
+            np.full((len(vectors), part.shape[1]), np.nan, dtype=part.dtype) for part in parts_of_rows[1:]
+        ]
+        for part, of_some in zip(parts, parts_of_rows[1:], strict=True):
             part[rows] = of_some
         return Parts(vectors, *parts)
 
@@ -279,13 +281,13 @@ class Decomposer:
 def _shapes(form: Trained | ClosedForm, weights: Weights) -> dict[str, str]:
     """The shape of each weight of an architecture; a trained one may have a `centre`, overall or by language."""
     if form.shapes is not None:
-        found = dict(form.shapes)
+        shapes = dict(form.shapes)
     else:
         assert isinstance(form, Trained)
-        found = {f"{part}.{weight}": shape for part in form.maps for weight, shape in MAP.items()}
+        shapes = {f"{part}.{weight}": shape for part in form.maps for weight, shape in MAP.items()}
     if isinstance(form, Trained) and (centre := weights.get("centre")) is not None:
-        found["centre"] = "D" if centre.ndim == 1 else "K D"
-    return found
+        shapes["centre"] = "D" if centre.ndim == 1 else "K D"
+    return shapes
 
 
 def mapped(weights: Mapping[str, Any], name: str, e: Any) -> Any:

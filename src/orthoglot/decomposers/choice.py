@@ -27,7 +27,7 @@ class Candidate(NamedTuple):
     """Settings, and what they make of held-out pairs."""
 
     settings: dict[str, Any]  # values by name
-    # for each pair of languages two arrays (n, D), row by row translations
+    # two arrays (n, D), row by row translations, for each pair of languages
     vectors: Sequence[tuple[np.ndarray, np.ndarray]]
 
 
@@ -46,14 +46,14 @@ def losses(source: np.ndarray, target: np.ndarray, queries: np.ndarray) -> np.nd
     Source: docs/papers.md#plda-choice.
     """
     x, y = unit(source), unit(target)
-    found = np.zeros((len(TEMPERATURES), len(queries)))
+    sums = np.zeros((len(TEMPERATURES), len(queries)))
     for cosines in (x[queries] @ y.T, y[queries] @ x.T):
-        own = cosines[np.arange(len(queries)), queries]
+        own_cosines = cosines[np.arange(len(queries)), queries]
         highest = cosines.max(axis=1)
-        for row, t in zip(found, TEMPERATURES, strict=True):
+        for row, t in zip(sums, TEMPERATURES, strict=True):
             shares = np.exp((cosines - highest[:, None]) / t).sum(axis=1)
-            row += (highest - own) / t + np.log(shares)
-    return found / 2
+            row += (highest - own_cosines) / t + np.log(shares)
+    return sums / 2
 
 
 def choose(
@@ -70,7 +70,7 @@ def choose(
     Args:
         candidates: of the fit without the given pairs, what each candidate makes of all kept pairs, in their order;
             the same candidates in the same order for each fold.
-        kept: at most a block of each pair of languages. Of a block with fewer than 10 rows nothing is held out.
+        kept: at most a block of each pair of languages. A block with fewer than 10 rows has nothing held out.
         wanted: names of the settings, for messages.
     Returns:
         The settings, and their loss in nats.
@@ -85,7 +85,7 @@ def choose(
         )
     folds = {n: _folds(kept[n][0]) for n in asked}
     settings: list[dict[str, Any]] = []
-    # By candidate and pair of languages: losses (temperatures, pairs).
+    # Losses (temperatures, pairs) by candidate and pair of languages.
     table: list[list[np.ndarray]] = []
     for fold in range(FOLDS):
         rows = {n: np.flatnonzero(folds[n] == fold) for n in asked}

@@ -15,14 +15,14 @@ class Maps(nn.ModuleDict):
     """The linear maps of a trained architecture (`orthoglot.decomposers.architecture`), with its settings."""
 
     def __init__(self, name: str, dim: int, generator: Generator, **settings: Any) -> None:
-        found = architecture(name)
-        assert isinstance(found, Trained)
-        if found.modules is None:
-            modules: dict[str, nn.Module] = {part: linear(dim, dim, generator) for part in found.maps}
+        form = architecture(name)
+        assert isinstance(form, Trained)
+        if form.modules is None:
+            modules: dict[str, nn.Module] = {part: linear(dim, dim, generator) for part in form.maps}
         else:
-            modules = {**found.modules(dim, generator, **settings)}
+            modules = {**form.modules(dim, generator, **settings)}
         super().__init__(modules)
-        self._split, self._settings = found.split, settings
+        self._split, self._settings = form.split, settings
 
     def forward(self, sentence: Tensor) -> Decomposition:
         """Parts of sentence vectors (R, D)."""

@@ -116,7 +116,7 @@ def gather(
     """
     moments = Moments(dim, languages, products=form.products)
     pairs = PairMoments(dim, products=form.pair_products)
-    kept: dict[tuple[str, str], Block] = {}
+    samples: dict[tuple[str, str], Block] = {}
     for source, target, pair in blocks:
         # Translations from one language to another and back are of one pair, in the order that came first.
         if (turned := (pair[1], pair[0])) in pairs.counts:
@@ -127,8 +127,8 @@ def gather(
         moments.update(target, pair[1])
         if form.pairs:
             pairs.update(source, target, pair)
-        kept.setdefault(pair, (source[:PAIRS], target[:PAIRS], pair))
-    return moments, pairs, [*kept.values()]
+        samples.setdefault(pair, (source[:PAIRS], target[:PAIRS], pair))
+    return moments, pairs, [*samples.values()]
 
 
 class Moments:

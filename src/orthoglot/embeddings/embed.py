@@ -77,7 +77,7 @@ def embed(
         DataError: it gives vectors of a wrong size, not finite, or that the stored type does not hold.
     """
     shards = make_shards(texts, checkpoint / "text")
-    devices = [str(one) for one in every_device(device)]
+    devices = [str(visible) for visible in every_device(device)]
     if devices == ["cpu"]:
         devices *= processes
     # Where processes share the work, each has its own encoder, and this one only gives its size.
@@ -97,7 +97,7 @@ def embed(
     if known is not None:
         copied, new = sum(shard.count for shard in missing) - sum(news), sum(news)
         logger.info("embed: %d vectors are copied from the earlier store, %d are new", copied, new)
-    # In bytes of text: the first shards have the longest sentences.
+    # The meter counts bytes of text: the first shards have the longest sentences.
     size = round(sum(new * shard.mean_bytes for new, shard in zip(news, missing, strict=True)))
     with Meter(total=size, label="embed", unit="bytes") as meter:
         if alone is not None:
@@ -192,7 +192,7 @@ def _counts(name: str, languages: Sequence[str], shards: Sequence[Shard]) -> dic
 
 
 def _digest(identity: str, settings: EmbeddingSettings, code: str) -> str:
-    """Of what determines a stored vector besides its sentence; the batch size determines its last bits."""
+    """Digest of what determines a stored vector besides its sentence; the batch size determines its last bits."""
     parts = identity, settings.precision, settings.dtype, settings.batch_tokens, code
     return hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()
 
@@ -220,7 +220,7 @@ def _start(
     identity: str,
     device: str,
 ) -> Callable[[Shard, Done], None]:
-    """In another process: the encoder on the device; the same number of threads gives the same sums."""
+    """Open the encoder on the device in another process; the same number of threads gives the same sums."""
     torch.set_num_threads(threads)
     encoder = _opened(encoder_folder, device, settings)
     return _worker(encoder, files, settings.batch_tokens, _earlier(earlier, identity, files.maker))

@@ -45,7 +45,7 @@ def in_processes(
                 name=f"process {number} on {device}",
             )
             process.start()
-            # With the only writer in the other process, its end is the end of what can be read.
+            # The only writer is then in the other process, whose end is the end of what can be read.
             writer.close()
             processes[reader], left[reader] = process, len(share)
         while busy := [reader for reader, count in left.items() if count]:
@@ -78,7 +78,7 @@ def _work(
     items: Sequence[T],
     level: int,
 ) -> None:
-    """In the other process: send progress, finished items, or the error that ended the work."""
+    """Send progress, finished items, or the error that ended the work, from the other process."""
     logging.basicConfig(level=level, format=f"%(asctime)s {device} %(message)s", datefmt="%H:%M:%S")
     try:
         work = start(device)

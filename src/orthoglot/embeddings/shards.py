@@ -59,7 +59,7 @@ class ShardFiles:
         """Write (shard.count, D) vectors; a kill at any moment leaves no file or a whole one."""
         content = np.ascontiguousarray(vectors, dtype=self.dtype).tobytes()
         path = self._path(shard)
-        # Of a killed run one process may still be writing the same shard: each has a file of its own until then.
+        # A process of a killed run may still be writing the same shard: each has a file of its own until then.
         partial = path.with_suffix(f".{os.getpid()}")
         partial.write_bytes(content + self._seal(shard, content))
         os.replace(partial, path)
@@ -96,12 +96,12 @@ def make_shards(texts: Iterable[tuple[str, str]], folder: Path) -> list[Shard]:
     folder.mkdir(parents=True)
     shards: list[Shard] = []
     for language, sentences in _distinct(texts, folder / "distinct.db"):
-        while some := list(islice(sentences, SENTENCES)):
+        while shard := list(islice(sentences, SENTENCES)):
             path = folder / f"{len(shards):06d}.json"
-            text = json.dumps(some, ensure_ascii=False)
+            text = json.dumps(shard, ensure_ascii=False)
             path.write_text(text, encoding="utf-8")
             digest = hashlib.sha256(f"{language}\n{text}".encode()).hexdigest()
-            shards.append(Shard(len(shards), language, len(some), len(some[0]), digest, path))
+            shards.append(Shard(len(shards), language, len(shard), len(shard[0]), digest, path))
     return shards
 
 
@@ -119,9 +119,9 @@ def _distinct(texts: Iterable[tuple[str, str]], path: Path) -> Iterator[tuple[st
         database.execute("BEGIN")
         database.executemany("INSERT OR IGNORE INTO sentence VALUES (?, ?, ?)", rows)
         database.execute("COMMIT")
-        found = database.execute(
+        records = database.execute(
             "SELECT language, sentence FROM sentence ORDER BY language, characters DESC, sentence"
         )
-        for language, group in groupby(found, key=lambda row: row[0]):
+        for language, group in groupby(records, key=lambda row: row[0]):
             yield language, (sentence for _, sentence in group)
     path.unlink()

@@ -74,9 +74,9 @@ class EmbeddingStore:
             places = _array(folder / ROWS, np.dtype(np.int64), shape[:1])
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise DataError(f"embeddings {folder}: cannot be read ({error!r})") from error
-        found = index_digest(digests, places)
-        if found != index:
-            raise DataError(f"embeddings {folder}: index has digest {found}, expected {index}")
+        actual = index_digest(digests, places)
+        if actual != index:
+            raise DataError(f"embeddings {folder}: index has digest {actual}, expected {index}")
         if identity != maker:
             raise DataError(f"embeddings {folder}: made by encoder {maker}, needed is {identity}")
         return cls(vectors, digests, places, meta, folder)
@@ -87,21 +87,21 @@ class EmbeddingStore:
         Raises:
             DataError: a sentence has no vector; names it.
         """
-        found = self.find(sentences, language)
-        if len(missing := np.flatnonzero(found < 0)):
+        numbers = self.find(sentences, language)
+        if len(missing := np.flatnonzero(numbers < 0)):
             raise DataError(
                 f"embeddings {self.folder}: no vector of {language} {sentences[int(missing[0])]!r} "
                 f"({len(missing)} of {len(sentences)} sentences are missing)"
             )
-        return found
+        return numbers
 
     def find(self, sentences: Sequence[str], language: str) -> np.ndarray:
         """Row of `vectors` for each sentence (n,), int64; -1 where it has none."""
         wanted = digests_of(sentences, language)
         if not len(wanted) or not len(self.digests):
             return np.full(len(wanted), -1, dtype=np.int64)
-        found = np.searchsorted(self.digests, wanted).clip(max=len(self.digests) - 1)
-        return np.where(self.digests[found] == wanted, self.places[found], -1)
+        positions = np.searchsorted(self.digests, wanted).clip(max=len(self.digests) - 1)
+        return np.where(self.digests[positions] == wanted, self.places[positions], -1)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Vectors of the named rows (n, D) float32, whatever type they are stored as; no others are read.
@@ -126,13 +126,13 @@ def _array(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
         try:
             if np.lib.format.read_magic(file) != (1, 0):
                 raise ValueError("not a .npy file of version 1.0")
-            found, by_column, stored = np.lib.format.read_array_header_1_0(file)
+            stored_shape, by_column, stored = np.lib.format.read_array_header_1_0(file)
         except Exception as error:  # a damaged header makes NumPy's parser fail in many ways
             raise ValueError(f"{path.name}: {error}") from error
         start = file.tell()
     size = path.stat().st_size - start
-    if (found, stored) != (shape, dtype):
-        raise ValueError(f"{path.name}: {stored} {found}, expected {dtype} {shape}")
+    if (stored_shape, stored) != (shape, dtype):
+        raise ValueError(f"{path.name}: {stored} {stored_shape}, expected {dtype} {shape}")
     if (by_column and len(shape) > 1) or size != dtype.itemsize * math.prod(shape):
         raise ValueError(f"{path.name}: {size} bytes, not {dtype} {shape} row by row")
     if size == 0:  # nothing to map

@@ -129,7 +129,7 @@ def from_folder(settings: HubSettings | UseSettings, name: str, source: Path, ou
             state = open_pickle(pickled, "weights")
             if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):
                 raise DataError(f"{pickled}: not weights: other than tensors by name")
-            # Without copies, tensors that share memory cannot be written.
+            # Tensors that share memory cannot be written without copies.
             tensors = {str(key): value.clone().contiguous() for key, value in state.items()}
             save_file(tensors, partial / "model.safetensors", {"format": "pt"})
         _write_card(partial, name, settings, f"A copy of the folder `{source.name}`.")
@@ -146,7 +146,7 @@ def from_package(settings: PackagedSettings, name: str, output: Path) -> None:
 
 
 def unpack(settings: PackagedSettings, name: str, output: Path, *, for_library: bool = False) -> None:
-    """As `from_package`, into an existing folder.
+    """Do as `from_package`, into an existing folder.
 
     Args:
         settings: name the package.

@@ -108,10 +108,10 @@ def _languages(tokens: list[str | None], path: Path) -> list[str]:
 def _read(weights: Path, state: dict[str, Tensor], layers: int) -> dict[str, Tensor]:
     """The encoder's weights by the names of `state`, each of its shape; position 0 is that of padding."""
     content = open_pickle(weights, "weights of EMS")
-    found = content.get("state_dict") if isinstance(content, dict) else None
-    if not isinstance(found, dict) or not all(isinstance(value, Tensor) for value in found.values()):
+    stored = content.get("state_dict") if isinstance(content, dict) else None
+    if not isinstance(stored, dict) or not all(isinstance(value, Tensor) for value in stored.values()):
         raise DataError(f"{weights}: not weights of EMS: it has no state_dict of tensors")
-    read = {str(key).removeprefix("module."): value for key, value in found.items()}
+    read = {str(key).removeprefix("module."): value for key, value in stored.items()}
     read = {key: value for key, value in read.items() if not key.startswith(HEADS)}
     names = {f"model.bert.embedding.{theirs}": f"embeddings.{ours}" for theirs, ours in EMBEDDINGS.items()}
     names |= {

@@ -1,7 +1,7 @@
 """Subwords as the program fastBPE cuts them, from its two files.
 
-A word is its characters, the last one with the mark </w>. Of all neighbours, those of the earliest merge are joined,
-from left to right, until none is left to join. A subword that is not in the vocabulary is then taken apart again into
+A word is its characters, the last one with the mark </w>. The neighbours of the earliest merge are joined, from left to
+right, until none is left to join. A subword that is not in the vocabulary is then taken apart again into
 the two that it was joined of, and so on down to characters, which stay even if the vocabulary lacks them. Each subword
 but a word's last ends in "@@".
 

@@ -97,7 +97,7 @@ def modules(place: Path) -> list[Module]:
     path = place / "modules.json"
     try:
         listed = json.loads(path.read_text(encoding="utf-8"))
-        return [Module(str(one["type"]), place / str(one["path"])) for one in listed]
+        return [Module(str(step["type"]), place / str(step["path"])) for step in listed]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError(f"{path}: cannot be read ({error})") from error
 
@@ -155,8 +155,8 @@ def card(folder: Path) -> dict[str, Any]:
         Card.model_validate(described)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise DataError(f"encoder {path}: {where} is {first['input']!r:.100}: {first['msg']}") from error
+        place = ".".join(map(str, first["loc"]))
+        raise DataError(f"encoder {path}: {place} is {first['input']!r:.100}: {first['msg']}") from error
     return described
 
 

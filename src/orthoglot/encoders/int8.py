@@ -103,8 +103,8 @@ def _specification(model: Any) -> Any:
     _norm(encoder.layernorm_embedding, source.LayerNorm)
     for layer, block in zip(encoder.layer, model.encoder.layer, strict=True):
         attention, feed_forward = layer.self_attention, layer.ffn
-        own = block.attention.self
-        _linear(attention.linear[0], own.query, own.key, own.value)
+        projections = block.attention.self
+        _linear(attention.linear[0], projections.query, projections.key, projections.value)
         _linear(attention.linear[1], block.attention.output.dense)
         _norm(attention.layer_norm, block.attention.output.LayerNorm)
         _linear(feed_forward.linear_0, block.intermediate.dense)

@@ -52,7 +52,9 @@ def convert(weights: Path, vocabulary: Sequence[Path], output: Path) -> str:
     for path in (weights, *vocabulary):
         if not path.is_file():
             raise OfflineError(f"{path} is not on this machine; {hint(name, str(output))}")
-    segmenters = {language: open_segmenter(one) for language, one in SEGMENTED.items() if name == "LASER1"}
+    segmenters = {
+        language: open_segmenter(segmenter) for language, segmenter in SEGMENTED.items() if name == "LASER1"
+    }
     sizes, state, ids = _read(weights, name)
     try:
         LaserModel(sizes).load_state_dict(state)

@@ -1,4 +1,4 @@
-"""From raw sentences to the ids that LASER1 and LASER2 read.
+"""Turn raw sentences into the ids that LASER1 and LASER2 read.
 
 Source: docs/papers.md#laser1-text.
 """
@@ -79,14 +79,14 @@ class Laser2Tokenizer(LaserTokenizer):
     def pieces(self, sentences: Sequence[str], language: str) -> list[list[str]]:
         """See `LaserTokenizer.pieces`."""
         normalise = _punctuation(language).normalize
-        texts = [normalise(one).lower() for one in sentences]
+        texts = [normalise(sentence).lower() for sentence in sentences]
         return self._model.encode(texts, out_type=str, num_threads=1)
 
 
 class Laser1Tokenizer(LaserTokenizer):
     """Moses' words of the language, jieba or MeCab, Greek in Latin letters, lower case, fastBPE.
 
-    As LASER's source/lib/text_processing.py does for files: entities such as &amp; stay as they are.
+    Entities such as &amp; stay as they are: LASER's source/lib/text_processing.py does the same for files.
     """
 
     def __init__(self, folder: Path, name: str):

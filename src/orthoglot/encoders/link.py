@@ -35,7 +35,7 @@ def link(settings: FrozenSettings, name: str, output: Path) -> None:
 
 
 def link_packaged(settings: PackagedSettings, name: str, output: Path) -> None:
-    """As `link`; weights out of a Python package are converted into the encoder folder itself.
+    """Do as `link`, but convert weights out of a Python package into the encoder folder itself.
 
     The card then states `bits`, to which the package has rounded the matrices, and `origin`, the checkpoint that they
     are of.
@@ -59,7 +59,7 @@ def link_packaged(settings: PackagedSettings, name: str, output: Path) -> None:
 
 
 def encoder_from_package(settings: UseSettings, name: str, output: Path) -> None:
-    """As `link_packaged`, into a new folder that appears whole or not at all.
+    """Do as `link_packaged`, into a new folder that appears whole or not at all.
 
     Raises:
         ConfigError, DataError, OfflineError: as `link_packaged`.

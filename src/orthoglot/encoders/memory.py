@@ -39,11 +39,11 @@ def within_memory(
         return work()
     except torch.OutOfMemoryError as error:
         cause = " ".join(str(error).split()).partition(". ")[0]
-    # Outside of the block above, where the error still holds what the failed work had on the device.
+    # This is outside of the block above, where the error still holds what the failed work had on the device.
     if attempt is None:
         advice = f"try {setting}: {max(least, size // 2)}"
-    elif found := largest(attempt, size // 2, least):
-        advice = f"{setting}: {found} fits"
+    elif fitting := largest(attempt, size // 2, least):
+        advice = f"{setting}: {fitting} fits"
     else:
         advice = f"not even {setting}: {least} fits; take a device with more memory"
     raise DataError(f"{where}: {setting}: {size} does not fit into the device's memory ({cause}); {advice}")

@@ -22,7 +22,7 @@ _AT_THE_ENDS = ("'", ",")
 
 
 class MosesRules(dict[str, str]):
-    """The rules of one language. As a dictionary: the words of a piece, followed by a blank and what comes next."""
+    """The rules of one language, and a dictionary: a piece, a blank and what comes next give the words of the piece."""
 
     def __init__(self, language: str):
         """Take an ISO 639-1 code; one without a list of abbreviations gets the English one."""
@@ -50,20 +50,20 @@ class MosesRules(dict[str, str]):
         piece, _, after = key.partition(" ")
         core, end = piece[:-1], piece[-1]
         if end == "'" or "MULTI" in piece or not _NO_RULE(core):
-            found = self._whole(f"- {piece} {after or '-'}")[2:-2]
+            words = self._whole(f"- {piece} {after or '-'}")[2:-2]
         elif end == ",":
-            found = f"{self[core]} ,"
+            words = f"{self[core]} ,"
         elif end == ".":
-            found = self[core]
+            words = self[core]
             stays = not self._others.fullmatch(core[-1]) and self._rules.keeps_period(
-                found.split()[-1], after
+                words.split()[-1], after
             )
-            found += "." if stays else " ."
+            words += "." if stays else " ."
         else:
-            found = " ".join(" ".join(self._others.split(piece)).split())
+            words = " ".join(" ".join(self._others.split(piece)).split())
         if len(key) <= LONGEST:
-            self[key] = found
-        return found
+            self[key] = words
+        return words
 
     def _whole(self, sentence: str) -> str:
         return self._rules.tokenize(sentence, escape=False, return_str=True)

@@ -21,7 +21,7 @@ from sacremoses.corpus import NonbreakingPrefixes
 # Languages with a list of abbreviations; others have the English one.
 LISTS = "ca cs de el en es fi fr ga hu is it lt lv nl pl pt ro ru sk sl sv ta yue zh"
 _NUMERIC = "#NUMERIC_ONLY#"
-# Without those of Tamil that end in a joining sign, as no word does.
+# The lists leave out those of Tamil that end in a joining sign, as no word does.
 _SWEDISH = "AB VG dvs etc from iaf jfr kl kr mao mfl mm osv pga tex tom vs"
 _TAMIL = "திரு திருமதி வண கௌரவ Nos Nr"
 _TAMIL_NUMERIC = "No Art pp"
@@ -150,7 +150,7 @@ def _abbreviations(language: str) -> Mapping[str, bool]:
 
 
 def _lists(language: str) -> Iterable[str]:
-    """Of release 4.0."""
+    """The entries of release 4.0's list for a language."""
     if language == "sv":
         return [*ascii_uppercase, *_SWEDISH.split()]
     if language == "ta":

@@ -18,7 +18,7 @@ class Pieces(NamedTuple):
 
     spans: np.ndarray  # first and last character, exclusive (T, 2)
     states: np.ndarray  # of the last layer (T, D)
-    # of the sentence (D,), the mean of these states and of those of the prefix and the network
+    # vector of the sentence (D,), the mean of these states and of those of the prefix and the network
     vector: np.ndarray
     cut: bool  # whether the sentence has more tokens than the network reads
 
@@ -29,7 +29,7 @@ class ReadsPieces(Protocol):
 
     @property
     def name(self) -> str:
-        """As of `Encoder`."""
+        """The same as of `Encoder`."""
         ...
 
     def check_pieces(self) -> None:
@@ -73,16 +73,16 @@ def read_pieces(
     Raises:
         DataError: a state is not finite.
     """
-    found: dict[int, Pieces] = {}
+    by_row: dict[int, Pieces] = {}
     with torch.inference_mode():
-        for rows in length_batches(np.array([len(own) for own in spans]), batch_tokens):
+        for rows in length_batches(np.array([len(row_spans) for row_spans in spans]), batch_tokens):
             states, vectors = read(rows)
             for row, of_row, vector in zip(rows.tolist(), states, vectors.float().cpu().numpy(), strict=True):
                 places = spans[row] - len(prefix)
                 # The first token of the sentence may begin with the space that ends the prefix.
-                own = (places[:, 1] > 0) & (places[:, 1] > places[:, 0])
-                numbers = of_row.float().cpu().numpy()[own]
-                found[row] = Pieces(places[own].clip(min=0), numbers, vector, cut[row])
+                in_sentence = (places[:, 1] > 0) & (places[:, 1] > places[:, 0])
+                numbers = of_row.float().cpu().numpy()[in_sentence]
+                by_row[row] = Pieces(places[in_sentence].clip(min=0), numbers, vector, cut[row])
                 if not np.isfinite(numbers).all():
                     raise DataError(f"encoder {name}: a state of sentence {row} (from 0) is not finite")
-    return [found[row] for row in range(len(found))]
+    return [by_row[row] for row in range(len(by_row))]

@@ -59,7 +59,7 @@ class PretrainedEncoder(TokenEncoder):
     def load(cls, folder: Path, device: str = "cpu", precision: Precision = "float32") -> PretrainedEncoder:
         """Read an encoder folder: encoder.json, and the checkpoint it names ("." is the folder itself).
 
-        With precision "int8" the network is an `orthoglot.encoders.int8.Int8Network`.
+        The network is an `orthoglot.encoders.int8.Int8Network` if the precision is "int8".
 
         Raises:
             ConfigError: more tokens than the model has positions; `pooler` without its weights; a checkpoint
@@ -111,12 +111,15 @@ class PretrainedEncoder(TokenEncoder):
             np.zeros((len(ids), 2), dtype=np.int64) for ids in (self.tokenizer.before, self.tokenizer.after)
         )
         room = (tokens.lengths - len(before) - len(after)).tolist()
-        cut = [len(own) > most for own, most in zip(spans, room, strict=True)]
-        spans = [np.concatenate([before, own[:most], after]) for own, most in zip(spans, room, strict=True)]
+        cut = [len(row_spans) > most for row_spans, most in zip(spans, room, strict=True)]
+        spans = [
+            np.concatenate([before, row_spans[:most], after])
+            for row_spans, most in zip(spans, room, strict=True)
+        ]
 
         def read(rows: np.ndarray) -> tuple[list[Tensor], Tensor]:
             states, keep = self._states(tokens, rows)
-            return [one[mask] for one, mask in zip(states, keep, strict=True)], self._pooled(states, keep)
+            return [row[mask] for row, mask in zip(states, keep, strict=True)], self._pooled(states, keep)
 
         return read_pieces(self.name, self.prefix, spans, cut, batch_tokens, read)
 
@@ -136,7 +139,7 @@ class PretrainedEncoder(TokenEncoder):
         """States of the last layer (B, T, D) of some rows, the longest first, and where there is a token (B, T)."""
         lengths = tokens.lengths[batch]
         keep = placed(torch.from_numpy(np.arange(lengths[0]) < lengths[:, None]), self.device)
-        # Without padding no mask is needed, and attention is fastest.
+        # No mask is needed without padding, and attention is then fastest.
         mask = None if lengths[-1] == lengths[0] else attention_mask(self.model, keep)
         ids = self.padded(tokens, batch, self.tokenizer.pad)
         return self.model(ids, attention_mask=mask).last_hidden_state.float(), keep
@@ -149,7 +152,7 @@ def _pooling_in_float32(model: Any) -> Any:
     """The model, whose pooler computes in float32 whatever its other layers do, which call it themselves."""
     if model.dtype != torch.float32 and getattr(model, "pooler", None) is not None:
         model.pooler.float()
-        model.pooler.register_forward_pre_hook(lambda _, given: tuple(one.float() for one in given))
+        model.pooler.register_forward_pre_hook(lambda _, given: tuple(argument.float() for argument in given))
     return model
 
 

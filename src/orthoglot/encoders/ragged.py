@@ -51,11 +51,11 @@ class Ragged:
             return self
         offsets = self.offsets + more * np.arange(len(self.offsets))
         ids = np.empty(offsets[-1], self.ids.dtype)
-        own = np.ones(len(ids), dtype=bool)
+        is_own = np.ones(len(ids), dtype=bool)
         for sides, added in ((offsets[:-1], before), (offsets[1:] - len(after), after)):
-            for place, one in enumerate(added):
-                ids[sides + place], own[sides + place] = one, False
-        ids[own] = self.ids
+            for place, added_id in enumerate(added):
+                ids[sides + place], is_own[sides + place] = added_id, False
+        ids[is_own] = self.ids
         return Ragged(ids, offsets)
 
     def padded(self, rows: np.ndarray, pad: int) -> np.ndarray:

@@ -42,13 +42,13 @@ class Segmenter:
         Raises:
             DataError: the program changed the text.
         """
-        found = []
+        all_words = []
         for piece in sentence.split():
             words = self._cut(piece)
             if "".join(words) != piece:
                 raise DataError(f"segmenter {self.name}: cut {piece!r} into {words}, which is other text")
-            found += words
-        return " ".join(found)
+            all_words += words
+        return " ".join(all_words)
 
 
 class _SentenceSegmenter(Segmenter):

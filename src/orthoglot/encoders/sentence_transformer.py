@@ -142,17 +142,17 @@ class SentenceTransformersEncoder:
             verbose=False,
         )
         spans = [np.array(row, dtype=np.int64).reshape(-1, 2) for row in tokens["offset_mapping"]]
-        cut = [bool(one.overflowing) for one in tokens.encodings]
+        cut = [bool(encoding.overflowing) for encoding in tokens.encodings]
         log_truncated(sum(cut), len(cut), language, self.max_tokens)
         inputs = [name for name in tokenizer.model_input_names if name in tokens]
 
         def read(rows: np.ndarray) -> tuple[list[Tensor], Tensor]:
-            some = {name: [tokens[name][row] for row in rows] for name in inputs}
-            given = tokenizer.pad(some, return_tensors="pt").to(self.device)
-            found = self.model(dict(given))
+            batch = {name: [tokens[name][row] for row in rows] for name in inputs}
+            given = tokenizer.pad(batch, return_tensors="pt").to(self.device)
+            outputs = self.model(dict(given))
             keep = given["attention_mask"].bool()
-            states = [one[mask] for one, mask in zip(found["token_embeddings"], keep, strict=True)]
-            return states, found["sentence_embedding"]
+            states = [row[mask] for row, mask in zip(outputs["token_embeddings"], keep, strict=True)]
+            return states, outputs["sentence_embedding"]
 
         return read_pieces(self.name, self.prefix, spans, cut, batch_tokens, read)
 
@@ -177,13 +177,13 @@ def drop_normalize(model: Any) -> None:
 
 def _check_modules(place: Path, name: str) -> None:
     """Refuse what needs code of its own, what does not read tokens, and what would be read from pickles."""
-    found = modules(place)
-    strange = [module.kind for module in found if not module.kind.startswith("sentence_transformers.")]
+    steps = modules(place)
+    strange = [module.kind for module in steps if not module.kind.startswith("sentence_transformers.")]
     if strange:
         raise ConfigError(f"encoder {name}: {place} cannot be opened without its own code ({strange[0]})")
-    if not found or not found[0].kind.endswith(".Transformer"):
+    if not steps or not steps[0].kind.endswith(".Transformer"):
         raise ConfigError(f"encoder {name}: {place} does not begin with a Transformer")
-    for module in found:
+    for module in steps:
         try:
             resolve_name(module.kind)
             _check_activation(module)
@@ -191,7 +191,7 @@ def _check_modules(place: Path, name: str) -> None:
             raise DataError(
                 f"encoder {name}: {module.folder}, a {module.kind}, cannot be read ({error})"
             ) from error
-    for folder in {module.folder for module in found}:
+    for folder in {module.folder for module in steps}:
         if any(folder.glob("*.bin")) and not any(folder.glob("*.safetensors")):
             raise DataError(
                 f"encoder {name}: {folder} holds no .safetensors weights; other formats are not read"
@@ -254,7 +254,7 @@ def save_with_layers(
 
 
 def link_sentence_transformers(settings: SentenceTransformersSettings, name: str, output: Path) -> None:
-    """As `link`; weights that the transformer lacks, which the library would draw at random, are an error too.
+    """Do as `link`; weights that the transformer lacks, which the library would draw at random, are an error too.
 
     Raises:
         ConfigError, DataError, OfflineError: as `SentenceTransformersEncoder.load` and `open_checkpoint`.

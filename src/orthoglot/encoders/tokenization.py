@@ -1,4 +1,4 @@
-"""From sentences to token ids: any transformers tokenizer, or SentencePiece on words by Moses' rules."""
+"""Turn sentences into token ids: any transformers tokenizer, or SentencePiece on words by Moses' rules."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from orthoglot.languages import canonical, script
 
 # A folder with this file has words by Moses' rules.
 MOSES_MODEL = "tokenizer.moses.model"
-# In the same folder, if there are any: the segmenters of languages without spaces, {language: {name, version}}.
+# The segmenters of languages without spaces, {language: {name, version}}, in the same folder if there are any.
 SEGMENTERS = "tokenizer.segmenters.json"
 _FLORES = re.compile(r"[a-z]{3}_[A-Z][a-z]{3}")
 BLOCK = 10_000  # sentences tokenised at once: until their ids are packed, they take kilobytes each
@@ -77,9 +77,9 @@ class TextTokenizer(ABC):
         """Ids of each sentence without `before` and `after`, truncated so that with them it has `max_tokens`."""
         room = max_tokens - len(self.before) - len(self.after)
         texts = (list(sentences[start : start + BLOCK]) for start in range(0, len(sentences), BLOCK))
-        found = list(self._map(texts, language, room))
-        log_truncated(sum(truncated for _, truncated in found), len(sentences), language, max_tokens)
-        return Ragged.join([Ragged.of([]), *(rows for rows, _ in found)])
+        blocks = list(self._map(texts, language, room))
+        log_truncated(sum(truncated for _, truncated in blocks), len(sentences), language, max_tokens)
+        return Ragged.join([Ragged.of([]), *(rows for rows, _ in blocks)])
 
     def surrounded(self, rows: Ragged, language: str) -> Ragged:
         """Ids of sentences in a language with `before` and `after`.
@@ -95,7 +95,7 @@ class TextTokenizer(ABC):
             )
         others = set(self.symbols.values())
         sides = (
-            [self.symbols[language] if one in others else one for one in side]
+            [self.symbols[language] if token in others else token for token in side]
             for side in (self.before, self.after)
         )
         return rows.surrounded(*sides)
@@ -142,10 +142,10 @@ class CheckpointTokenizer(TextTokenizer):
         """See `TextTokenizer.spans`."""
         if not self._tokenizer.is_fast:
             return None
-        found = self._tokenizer(
+        offsets = self._tokenizer(
             sentences, add_special_tokens=False, return_offsets_mapping=True, verbose=False
         )["offset_mapping"]
-        return [np.array(row, dtype=np.int64).reshape(-1, 2) for row in found]
+        return [np.array(row, dtype=np.int64).reshape(-1, 2) for row in offsets]
 
     def save(self, output: Path) -> None:
         """See `TextTokenizer.save`."""
@@ -160,17 +160,17 @@ class CheckpointTokenizer(TextTokenizer):
 def _language_symbols(tokenizer: Any) -> dict[str, int]:
     """Ids of the special tokens that are languages in FLORES-200's spelling (eng_Latn), by canonical code.
 
-    Of two scripts of a language, it is the usual one.
+    A language with two scripts has the symbol of the usual one.
     """
-    found: dict[str, int] = {}
+    symbols: dict[str, int] = {}
     for token in filter(_FLORES.fullmatch, tokenizer.all_special_tokens):
         try:
             code = canonical(token)
         except ConfigError:
             continue
-        if code not in found or token.endswith(script(code)):
-            found[code] = tokenizer.convert_tokens_to_ids(token)
-    return found
+        if code not in symbols or token.endswith(script(code)):
+            symbols[code] = tokenizer.convert_tokens_to_ids(token)
+    return symbols
 
 
 class MosesTokenizer(TextTokenizer):
@@ -244,7 +244,8 @@ def write_segmenters(segmenters: Mapping[str, Segmenter], folder: Path) -> None:
     """Write names and versions into the folder of a model, if there are any."""
     if segmenters:
         record = {
-            language: {"name": one.name, "version": one.version} for language, one in segmenters.items()
+            language: {"name": segmenter.name, "version": segmenter.version}
+            for language, segmenter in segmenters.items()
         }
         (folder / SEGMENTERS).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
 
@@ -257,14 +258,14 @@ def read_segmenters(folder: Path) -> dict[str, Segmenter]:
     """
     path = folder / SEGMENTERS
     record = json.loads(path.read_text()) if path.is_file() else {}
-    found = {language: open_segmenter(one["name"]) for language, one in record.items()}
-    for language, one in found.items():
-        if one.version != record[language]["version"]:
+    segmenters = {language: open_segmenter(entry["name"]) for language, entry in record.items()}
+    for language, segmenter in segmenters.items():
+        if segmenter.version != record[language]["version"]:
             raise ConfigError(
-                f"tokenizer {folder}: {language} was cut by {one.name} {record[language]['version']} when it was "
-                f"learned, and {one.version} is installed, which may cut otherwise"
+                f"tokenizer {folder}: {language} was cut by {segmenter.name} {record[language]['version']} when it was "
+                f"learned, and {segmenter.version} is installed, which may cut otherwise"
             )
-    return found
+    return segmenters
 
 
 def open_tokenizer(folder: Path, name: str) -> TextTokenizer:

@@ -146,7 +146,7 @@ class UseTokenizer:
     unknown = UNKNOWN
 
     def __init__(self, folder: Path, name: str):
-        """As `open_pieces`."""
+        """Do as `open_pieces`."""
         self._pieces = open_pieces(folder, name)
 
     def encode(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:

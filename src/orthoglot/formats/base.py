@@ -43,9 +43,9 @@ class Corpus(Settings):
         paths = [
             *(
                 path
-                for pair, one in pairs.items()
+                for pair, source in pairs.items()
                 if takes(*parse_pair(pair))
-                for path in one.get("paths", [])
+                for path in source.get("paths", [])
             ),
             *(path for code, path in self.texts("").items() if takes(code)),
         ]

@@ -95,12 +95,12 @@ def _check_whole(path: Path, text: str) -> None:
         line = line.strip()
         if not line or line.startswith("#"):
             continue
-        found = LINE.fullmatch(line)
-        if not found:
+        match = LINE.fullmatch(line)
+        if not match:
             raise DataError(
                 f"{path}, line {number}: {line[:40]} is not a quoted text; the file may be cut off"
             )
-        keyword, last = found["keyword"] or keyword, number
+        keyword, last = match["keyword"] or keyword, number
     if keyword and keyword != "msgstr":
         raise DataError(f"{path}, line {last}: a message without msgstr; the file may be cut off")
 
@@ -133,13 +133,13 @@ def _forms(entry: Any, singular: int | None) -> Iterator[tuple[str, str]]:
 def _form_of_one(rule: str, path: Path) -> int | None:
     """The form that the plural rule of a catalogue has for one thing, if it has another for two.
 
-    Without a rule, it is that of English.
+    It is that of English if there is no rule.
 
     Raises:
         DataError: not a rule.
     """
-    found = PLURAL.search(rule)
-    stated = found[1] if found and TEMPLATE not in found[1] else GERMANIC
+    match = PLURAL.search(rule)
+    stated = match[1] if match and TEMPLATE not in match[1] else GERMANIC
     try:
         form = gettext.c2py(stated)
         one, two = form(1), form(2)

@@ -28,9 +28,9 @@ def choose(paths: Iterable[P], language: str, names: Sequence[str] = ()) -> list
             parent, locale, domain = _place(path)
             sets.setdefault((parent, domain), {}).setdefault(locale, {})[path.suffix.lower()] = path
     chosen = []
-    for _, found in sorted(sets.items()):
-        ranked = [name for name in names if name in found] if names else locales(language, found)
-        chosen.append([found[name].get(".po") or found[name][".mo"] for name in ranked])
+    for _, by_locale in sorted(sets.items()):
+        ranked = [name for name in names if name in by_locale] if names else locales(language, by_locale)
+        chosen.append([by_locale[name].get(".po") or by_locale[name][".mo"] for name in ranked])
     return [files for files in chosen if files]
 
 

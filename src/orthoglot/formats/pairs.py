@@ -69,7 +69,7 @@ class Pairs(NamedTuple):
     left_out: dict[int, str]  # why a unit made no pair, by its number
     # what the two sides are called in files that are written, e.g. pt-BR; their languages where it is None.
     tags: Languages = (None, None)
-    # of the memory, in which it can be written again: ".tmx", ".po" or ".xliff"; "" of another file
+    # form of the memory, in which it can be written again: ".tmx", ".po" or ".xliff"; "" of another file
     form: str = ""
 
     def written(self, number: int) -> tuple[str, str]:
@@ -147,8 +147,8 @@ class Pairs(NamedTuple):
     ) -> None:
         """Write some pairs with all their columns and further ones.
 
-        A table has a first row of names if the pairs had one, or if columns are added. From a memory to the same form,
-        all of a chosen unit stays as it is; what is added is a <prop> of TMX, with another one that names the two
+        A table has a first row of names if the pairs had one, or if columns are added. All of a chosen unit of a memory
+        stays as it is in a file of the same form; what is added is a <prop> of TMX, with another one that names the two
         languages, or a note.
 
         Args:
@@ -161,17 +161,17 @@ class Pairs(NamedTuple):
         """
         form = form_of_output(output)
         if self.memory and form == self.form:
-            kept: dict[int, Mapping[str, Cell]] = {}
+            units: dict[int, Mapping[str, Cell]] = {}
             if others:
                 # What an earlier run added to such a unit is of another pair.
                 earlier: dict[str, Cell] = dict.fromkeys((*added, *without))
-                kept |= {unit: {**earlier, others: reason} for unit, reason in self.left_out.items()}
+                units |= {unit: {**earlier, others: reason} for unit, reason in self.left_out.items()}
             removed, sides = dict.fromkeys(without), self._sides() if self.form == TMX else ""
-            kept |= {
+            units |= {
                 self.units[number]: removed | self._about(dict(zip(added, cells, strict=True)), sides)
                 for number, cells in chosen
             }
-            write_bytes(output, self._units_kept(self.memory, kept, whole=not others))
+            write_bytes(output, self._units_kept(self.memory, units, whole=not others))
             return
         names = [name for name in self.names if name not in without]
         old = [place for place, name in enumerate(self.names) if name not in without]
@@ -385,17 +385,17 @@ def _languages(memory: Source, given: Languages) -> tuple[Languages, Languages]:
     Raises:
         ConfigError: it does not state them, or has others, too; or both sides are the same.
     """
-    every: list[str] = []
+    stated_tags: list[str] = []
     if None in given and (stated := getattr(load(kinds, memory.kind), "stated", None)):
-        every = stated(Path(memory.paths[0]))
-    held = [tag for tag in every if of_locale(tag)]
+        stated_tags = stated(Path(memory.paths[0]))
+    held = [tag for tag in stated_tags if of_locale(tag)]
     tags: dict[str, list[str]] = {}
     for tag in held:
         tags.setdefault(of_locale(tag) or tag, []).append(tag)
     names = [*tags] if len(tags) > 1 else held
-    rest = [name for name in names if not any(one and locales(one, [name], any_script=True) for one in given)]
+    rest = [name for name in names if not any(tag and locales(tag, [name], any_script=True) for tag in given)]
     if len(rest) != given.count(None):
-        about = f"it has {', '.join(every)}" if every else "it does not state both"
+        about = f"it has {', '.join(stated_tags)}" if stated_tags else "it does not state both"
         raise ConfigError(
             f"{memory.name}: name its languages with --source-language and --target-language, in Python languages=; "
             f"{about}"

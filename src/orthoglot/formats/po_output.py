@@ -1,6 +1,6 @@
 """Message catalogues out: some messages are left out, notes are added, and the rest keeps its bytes.
 
-A note is a comment of the translator, which gettext's own programs keep: "# orthoglot score: 0.812345". Of a plural it
+A note is a comment of the translator, which gettext's own programs keep: "# orthoglot score: 0.812345". A plural's note
 names the form: "# orthoglot score of msgstr[1]: 0.812345".
 """
 

@@ -155,7 +155,7 @@ def read_source(
 
     items = sampled(read, source.max_pairs) if source.max_pairs else read()
     if source.detokenise:
-        # Of what is used alone: it takes longer than reading.
+        # Only what is used is put together: that takes longer than reading.
         items = detokenised(items, first, second)
     items = items if nul else _without_nul(items)
     bad: list[BadRow] = []

@@ -73,13 +73,15 @@ def _text(value: Cell) -> str:
 
 def stored(path: Path) -> dict[int, dict[str, str]]:
     """{number of a unit: {type: text}} of the <prop> of units; those of variants do not count."""
-    found = {}
+    by_unit = {}
     for number, (unit, _) in enumerate(elements(path, "tmx", {"tu"})):
         if props := {
-            one.get("type", ""): "".join(one.itertext()).strip() for one in unit if local(one) == "prop"
+            inner.get("type", ""): "".join(inner.itertext()).strip()
+            for inner in unit
+            if local(inner) == "prop"
         }:
-            found[number] = props
-    return found
+            by_unit[number] = props
+    return by_unit
 
 
 def units_kept(path: Path, kept: Mapping[int, Mapping[str, Cell]]) -> Iterator[bytes]:
@@ -137,7 +139,7 @@ def units_kept(path: Path, kept: Mapping[int, Mapping[str, Cell]]) -> Iterator[b
                 blank = True
                 continue
             prefix, _, name = text.rpartition(":")
-            begins, ends = (name == "tu" and kind == one for one in ("start", "end"))
+            begins, ends = (name == "tu" and kind == event for event in ("start", "end"))
             if begins and inside:
                 raise DataError(f"{path}: a <tu> within a <tu>")
             unit, inside = unit + begins, inside != (begins or ends)

@@ -30,7 +30,7 @@ class Varieties:
         stated = any(tag is not None and not tag.is_language for tag in map(tag_of, languages))
         held = {*tags()} if stated else None
         self._allowed = [
-            None if held is None else {*locales(one, held, any_script=True)} for one in languages
+            None if held is None else {*locales(language, held, any_script=True)} for language in languages
         ]
         self._chosen: dict[tuple[str, ...], tuple[str, str] | None] = {}
         self._taken: tuple[Counter[str], Counter[str]] = Counter(), Counter()
@@ -51,8 +51,14 @@ class Varieties:
 
     def further(self, tags: Sequence[str], chosen: tuple[str, str]) -> int:
         """How many tags of a unit stand for a language that was asked for alone, and were not taken."""
-        alone = [one for one in self.languages if (tag := tag_of(one)) is not None and tag.is_language]
-        return len({tag for one in alone for tag in locales(one, tags, any_script=True)} - {*chosen})
+        alone = [
+            language
+            for language in self.languages
+            if (tag := tag_of(language)) is not None and tag.is_language
+        ]
+        return len(
+            {tag for language in alone for tag in locales(language, tags, any_script=True)} - {*chosen}
+        )
 
     def _choose(self, tags: Sequence[str]) -> tuple[str, str] | None:
         first, second = (

@@ -53,15 +53,15 @@ class Pairs:
         return Vectors(self.parts.language)
 
     def of_other(self, vectors: Vectors) -> Vectors:
-        """For each row the vector of its `other`; an arbitrary one where there is none."""
+        """The vector of each row's `other`; an arbitrary one where there is none."""
         return vectors[self._others]
 
     def of_peer(self, vectors: Vectors) -> Vectors:
-        """For each row the vector of its `peer`; an arbitrary one where there is none."""
+        """The vector of each row's `peer`; an arbitrary one where there is none."""
         return vectors[self._peers]
 
     def of_translation(self, vectors: Vectors) -> Vectors:
-        """For each row the vector of its translation, on the other side."""
+        """The vector of each row's translation, on the other side."""
         return vectors[self._translations]
 
     def mean(self, values: Tensor) -> Tensor:
@@ -168,5 +168,5 @@ class Objective(nn.Module):
 
     def heads(self) -> list[nn.Parameter]:
         """Parameters that are trained together with the maps (DREAM's language head)."""
-        own = [module for module in self.modules_of_terms if not isinstance(module, Adversary)]
-        return [parameter for module in own for parameter in module.parameters()]
+        heads = [module for module in self.modules_of_terms if not isinstance(module, Adversary)]
+        return [parameter for module in heads for parameter in module.parameters()]

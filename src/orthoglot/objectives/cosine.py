@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class lazy(Generic[T]):  # noqa: N801 (a decorator)
-    """As `functools.cached_property`, whose lock in Python 3.11 `torch.compile` cannot trace."""
+    """Does as `functools.cached_property`, whose lock in Python 3.11 `torch.compile` cannot trace."""
 
     def __init__(self, function: Callable[[Any], T]) -> None:
         self.function = function

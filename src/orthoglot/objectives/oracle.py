@@ -90,7 +90,7 @@ def inter_class_released(pairs: Pairs) -> Tensor:
 
 
 def inter_class_abs(pairs: Pairs) -> Tensor:
-    """As released, but opposite directions cost, too: mean_i |cos(ls_i, lt_i)|;  in [0, 1].
+    """The released term, but opposite directions cost, too: mean_i |cos(ls_i, lt_i)|;  in [0, 1].
 
     Source: docs/papers.md#oracle-variants.
     """
@@ -110,8 +110,8 @@ def inter_class_old(pairs: Pairs) -> Tensor:
 
     Source: docs/papers.md#oracle-variants.
     """
-    own = pairs.mean_of_all(cosine(pairs.meaning, pairs.language).abs())
-    return own + inter_class_released(pairs)
+    between_parts = pairs.mean_of_all(cosine(pairs.meaning, pairs.language).abs())
+    return between_parts + inter_class_released(pairs)
 
 
 def alignment(pairs: Pairs) -> Tensor:

@@ -18,7 +18,7 @@ from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError
 from orthoglot.search.neighbours import SPARE, settle
 
-# Of the cells, one in so many is looked up, but at least `LEAST`.
+# One in so many cells is looked up, but at least `LEAST`.
 SHARE, LEAST = 32, 8
 # Vectors that the centres are learnt from, and rounds of k-means.
 SAMPLE, ROUNDS = 100_000, 10
@@ -70,26 +70,26 @@ def nearest_in_cells(
     Source: docs/papers.md#protocol-search.
     """
     check_faiss()
-    own = memory * 2**30 / threads
+    thread_memory = memory * 2**30 / threads
     with threadpool_limits(threads):
-        cells = _divide(y, threads, own)
+        cells = _divide(y, threads, thread_memory)
     looked_up = min(len(cells.centres), max(LEAST, len(cells.centres) // SHARE))
     keep = k + k // 2 + SPARE
     # A query's vector, its cells and its candidates; three quarters of a thread's memory.
     size = 4 * x.shape[1] + 20 * looked_up + 32 * keep
-    height = math.ceil(len(x) / (threads * math.ceil(len(x) * size / (0.75 * own) / threads)))
-    step = _step(len(cells.centres), own)
-    found = np.empty((len(x), min(k, len(y))), dtype=np.int64)
+    height = math.ceil(len(x) / (threads * math.ceil(len(x) * size / (0.75 * thread_memory) / threads)))
+    step = _step(len(cells.centres), thread_memory)
+    neighbours = np.empty((len(x), min(k, len(y))), dtype=np.int64)
 
     def work(start: int) -> None:
         queries = np.array(x[start : start + height], dtype=np.float32)
         numbers, products = _candidates(queries, y, cells, looked_up, keep, step)
-        found[start : start + height] = settle(numbers, products, queries, y, k, exhaustive=False)
+        neighbours[start : start + height] = settle(numbers, products, queries, y, k, exhaustive=False)
 
     # One thread in each product: small products of several threads wait for each other.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         list(pool.map(work, range(0, len(x), height)))
-    return found
+    return neighbours
 
 
 def _step(centres: int, memory: float) -> int:
@@ -102,21 +102,21 @@ def _divide(y: np.ndarray, threads: int, memory: float) -> Cells:
     from sklearn.cluster import KMeans
 
     count = max(1, min(int(4 * math.sqrt(len(y))), len(y) // 39))
-    some = np.sort(np.random.default_rng(SEED).permutation(len(y))[:SAMPLE])
-    means = KMeans(count, init="random", n_init=1, max_iter=ROUNDS, random_state=SEED).fit(y[some])
+    sample = np.sort(np.random.default_rng(SEED).permutation(len(y))[:SAMPLE])
+    means = KMeans(count, init="random", n_init=1, max_iter=ROUNDS, random_state=SEED).fit(y[sample])
     centres = unit(means.cluster_centers_.astype(np.float32))
-    own = np.empty(len(y), dtype=np.int32)
+    cell_of = np.empty(len(y), dtype=np.int32)
 
     step = _step(count, memory)
 
     def work(start: int) -> None:
-        own[start : start + step] = (y[start : start + step] @ centres.T).argmax(axis=1)
+        cell_of[start : start + step] = (y[start : start + step] @ centres.T).argmax(axis=1)
 
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         list(pool.map(work, range(0, len(y), step)))
-    sizes = np.bincount(own, minlength=count)
+    sizes = np.bincount(cell_of, minlength=count)
     starts = np.concatenate([[0], np.cumsum(sizes[sizes > 0])])
-    return Cells(centres[sizes > 0], np.argsort(own, kind="stable"), starts)
+    return Cells(centres[sizes > 0], np.argsort(cell_of, kind="stable"), starts)
 
 
 def _candidates(
@@ -128,14 +128,16 @@ def _candidates(
     faiss.omp_set_num_threads(1)  # of this thread
     count = len(cells.centres)
     # Two bytes for most counts: NumPy sorts those in linear time.
-    own = np.empty((len(queries), looked_up), dtype=np.min_scalar_type(count))
+    query_cells = np.empty((len(queries), looked_up), dtype=np.min_scalar_type(count))
     for start in range(0, len(queries), step):
         products = queries[start : start + step] @ cells.centres.T
-        own[start : start + step] = np.argpartition(products, count - looked_up, axis=1)[:, -looked_up:]
-    # From the cells of each query to the queries of each cell.
-    by_cell = np.argsort(own, axis=None, kind="stable")
+        query_cells[start : start + step] = np.argpartition(products, count - looked_up, axis=1)[
+            :, -looked_up:
+        ]
+    # The cells of each query become the queries of each cell.
+    by_cell = np.argsort(query_cells, axis=None, kind="stable")
     by_cell //= looked_up
-    starts = np.concatenate([[0], np.cumsum(np.bincount(own.ravel(), minlength=count))])
+    starts = np.concatenate([[0], np.cumsum(np.bincount(query_cells.ravel(), minlength=count))])
     best = faiss.ResultHeap(len(queries), keep, keep_max=True)
     for cell in range(count):
         own_rows = cells.rows[cells.starts[cell] : cells.starts[cell + 1]]
@@ -144,7 +146,7 @@ def _candidates(
             rows = own_rows[first : first + BLOCK]
             vectors = y[rows].T
             for start in range(0, len(own_queries), BLOCK):
-                some = own_queries[start : start + BLOCK]
-                best.add_result_subset(some, queries[some] @ vectors, rows)
+                batch = own_queries[start : start + BLOCK]
+                best.add_result_subset(batch, queries[batch] @ vectors, rows)
     products = np.where(best.I >= 0, best.D, -np.inf)
     return best.I, products

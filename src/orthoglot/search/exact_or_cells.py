@@ -11,7 +11,7 @@ from orthoglot.search.neighbours import EQUAL, Nearest, nearest
 
 # Beyond so many similarities: 300,000 by 300,000 sentences, half an hour of two cores with 768 dimensions.
 EXACT_UP_TO = 10**11
-# On a GPU: 5,500,000 by 5,500,000 sentences, 27 minutes of an H100 by the rate of a million by a million.
+# A GPU's limit is 5,500,000 by 5,500,000 sentences, 27 minutes of an H100 by the rate of a million by a million.
 GPU_EXACT_UP_TO = 3 * 10**13
 # Queries whose neighbours are found exactly as well, to measure the recall.
 SAMPLE = 1000
@@ -52,8 +52,8 @@ def search(
 ) -> Found:
     """The k nearest neighbours both ways, exactly if there are at most `exact_up_to` similarities.
 
-    Beyond, see `nearest_in_cells`. The facts state its recall: the share of the exact neighbours of 1,000 sentences of
-    either side that it finds.
+    `nearest_in_cells` searches among more. The facts state its recall: the share of the exact neighbours of 1,000
+    sentences of either side that it finds.
 
     Args:
         x: (n, D), rows of length 1; may be mapped from a file, as may y.
@@ -70,19 +70,19 @@ def search(
     if len(x) * len(y) <= (limit(device) if exact_up_to is None else exact_up_to):
         return Found(nearest(x, y, k, device=device), {"search": "exact"})
     sides = (x, y), (y, x)
-    found = [_approximate(*side, k, device, threads, memory) for side in sides]
-    recalls = [_recall(*side, rows, device) for side, rows in zip(sides, found, strict=True)]
-    return Found(Nearest(*found), {"search": "cells", "recall": round(float(np.mean(recalls)), 4)})
+    neighbours = [_approximate(*side, k, device, threads, memory) for side in sides]
+    recalls = [_recall(*side, rows, device) for side, rows in zip(sides, neighbours, strict=True)]
+    return Found(Nearest(*neighbours), {"search": "cells", "recall": round(float(np.mean(recalls)), 4)})
 
 
 def _approximate(
     x: np.ndarray, y: np.ndarray, k: int, device: str, threads: int, memory: float
 ) -> np.ndarray:
     """The k neighbours of each row of x, (n, min(k, m)); exact where its cells hold fewer."""
-    found = nearest_in_cells(x, y, k, threads=threads, memory=memory)
-    if len(short := np.flatnonzero((found < 0).any(axis=1))):
-        found[short] = nearest(x[short], y, k, device=device).forward
-    return found
+    neighbours = nearest_in_cells(x, y, k, threads=threads, memory=memory)
+    if len(short := np.flatnonzero((neighbours < 0).any(axis=1))):
+        neighbours[short] = nearest(x[short], y, k, device=device).forward
+    return neighbours
 
 
 def _recall(x: np.ndarray, y: np.ndarray, found: np.ndarray, device: str) -> float:

@@ -36,14 +36,14 @@ def hits(
     if kept.any():
         x, y = (unit(side[:n][kept]) for side in (source, target))
         more = [unit(side[n:][usable(side[n:])]) for side in (source, target)]
-        own = np.arange(len(x))
+        rows = np.arange(len(x))
         if len(more[0]) == len(more[1]) == 0:
-            found = nearest(x, y, device=device)
-            there, back = found.forward, found.backward
+            neighbours = nearest(x, y, device=device)
+            there, back = neighbours.forward, neighbours.backward
         else:
             there = nearest(x, np.concatenate([y, more[1]]), device=device).forward
             back = nearest(y, np.concatenate([x, more[0]]), device=device).forward
-        forward[kept], backward[kept] = there[:, 0] == own, back[:, 0] == own
+        forward[kept], backward[kept] = there[:, 0] == rows, back[:, 0] == rows
     return forward, backward
 
 

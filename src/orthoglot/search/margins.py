@@ -11,7 +11,7 @@ from orthoglot.search.neighbours import Nearest, cosines
 
 Margin = Literal["ratio", "distance", "absolute"]
 Strategy = Literal["forward", "backward", "max", "intersection"]
-# Of a cosine and the mean of both sentences' mean cosines with their neighbours.
+# Functions of a cosine and the mean of both sentences' mean cosines with their neighbours.
 MARGINS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "ratio": lambda cosine, near: np.where(near > 0, cosine / np.where(near > 0, near, 1), -np.inf),
     "distance": lambda cosine, near: cosine - near,
@@ -123,24 +123,26 @@ def curve(margins: np.ndarray, correct: np.ndarray, gold: int) -> Curve:
         raise ValueError(f"{len(margins)} pairs and {gold} gold pairs: nothing to find a threshold for")
     order = np.argsort(-np.asarray(margins), kind="stable")
     ranked = np.asarray(margins, dtype=np.float64)[order]
-    hits, kept = np.cumsum(np.asarray(correct, dtype=bool)[order]), np.arange(1, len(order) + 1)
+    hits, counts = np.cumsum(np.asarray(correct, dtype=bool)[order]), np.arange(1, len(order) + 1)
     # A threshold keeps all pairs of one margin or none of them.
     cuts = np.append(ranked[:-1] != ranked[1:], True)
     thresholds = np.append((ranked[:-1] + ranked[1:]) / 2, ranked[-1])
-    return Curve(thresholds[cuts], (hits / kept)[cuts], (hits / gold)[cuts], (2 * hits / (kept + gold))[cuts])
+    return Curve(
+        thresholds[cuts], (hits / counts)[cuts], (hits / gold)[cuts], (2 * hits / (counts + gold))[cuts]
+    )
 
 
 def best_threshold(margins: np.ndarray, correct: np.ndarray, gold: int) -> Threshold:
     """The threshold with the best F1, the highest of equal ones; arguments and errors as of `curve`."""
-    found = curve(margins, correct, gold)
-    best = int(found.f1.argmax())
-    return Threshold(float(found.thresholds[best]), float(found.f1[best]))
+    points = curve(margins, correct, gold)
+    best = int(points.f1.argmax())
+    return Threshold(float(points.thresholds[best]), float(points.f1[best]))
 
 
 def _margins(
     found: np.ndarray, cosine: np.ndarray, of_others: np.ndarray, margin: Margin
 ) -> Iterator[np.ndarray]:
-    """Of rows with their k neighbours, block by block."""
+    """The margins of rows with their k neighbours, block by block."""
     near, near_others = cosine.mean(axis=1), of_others.mean(axis=1)
     for start in range(0, len(found), BLOCK):
         part = slice(start, start + BLOCK)
@@ -151,28 +153,28 @@ def _proposed(found: np.ndarray, margins: Iterator[np.ndarray], best: int = 1) -
     """The neighbours with the `best` highest margins of each row, in the order of rows; of equal ones the nearest."""
     best = min(best, found.shape[1])
     targets, values = np.empty((len(found), best), dtype=np.int64), np.empty((len(found), best))
-    for start, own in zip(range(0, len(found), BLOCK), margins, strict=True):
+    for start, block_margins in zip(range(0, len(found), BLOCK), margins, strict=True):
         part = slice(start, start + BLOCK)
-        order = np.argsort(-own, axis=1, kind="stable")[:, :best]
+        order = np.argsort(-block_margins, axis=1, kind="stable")[:, :best]
         targets[part] = np.take_along_axis(found[part], order, axis=1)
-        values[part] = np.take_along_axis(own, order, axis=1)
+        values[part] = np.take_along_axis(block_margins, order, axis=1)
     return Mined(np.repeat(np.arange(len(found)), best), targets.ravel(), values.ravel())
 
 
 def _sorted(pairs: Mined) -> Mined:
-    """By falling margin, without pairs that have none."""
+    """The pairs by falling margin, without those that have none."""
     order = np.lexsort((pairs.targets, pairs.sources, -pairs.margins))
     order = order[np.isfinite(pairs.margins[order])]
     return Mined(*(column[order] for column in pairs))
 
 
 def _one_to_one(pairs: Mined, n: int, m: int) -> Mined:
-    """Of pairs in their order those whose rows, of n and of m, are in none before."""
+    """The pairs, in their order, whose rows, of n and of m, are in none before."""
     taken = bytearray(n), bytearray(m)
     kept = np.zeros(len(pairs.margins), dtype=bool)
     for start in range(0, len(kept), BLOCK):
-        some = (column[start : start + BLOCK].tolist() for column in pairs[:2])
-        for place, (source, target) in enumerate(zip(*some, strict=True), start):
+        columns = (column[start : start + BLOCK].tolist() for column in pairs[:2])
+        for place, (source, target) in enumerate(zip(*columns, strict=True), start):
             if not taken[0][source] and not taken[1][target]:
                 taken[0][source] = taken[1][target] = kept[place] = True
     return Mined(*(column[kept] for column in pairs))

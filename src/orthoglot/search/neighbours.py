@@ -30,7 +30,7 @@ GROUP = 64
 SPARE = 2
 # More than rounding may move a float32 cosine, and more than `EQUAL`.
 NOISE = 1e-5
-# On multiples of 2^-26, products of rows of length 1 are sums of multiples of 2^-52, which float64 adds up exactly.
+# Products of rows of length 1 on multiples of 2^-26 are sums of multiples of 2^-52, which float64 adds up exactly.
 GRID = 2.0**26
 # Numbers of an exact comparison held at once: 64 MiB of float64.
 EXACT_ENTRIES = 1 << 23
@@ -69,8 +69,8 @@ def nearest(
     y = x if same else np.ascontiguousarray(y, dtype=np.float32)
     tile = tile or (TILE if device == "cpu" else GPU_TILE)
     forward, backward = candidates(x, y, k + k // 2 + SPARE, device, tile)
-    found = settle(*forward, x, y, k)
-    return Nearest(found, found if same else settle(*backward, y, x, k))
+    settled = settle(*forward, x, y, k)
+    return Nearest(settled, settled if same else settle(*backward, y, x, k))
 
 
 def cosines(x: np.ndarray, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -81,12 +81,12 @@ def cosines(x: np.ndarray, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
         y: (m, D), rows of length 1.
         rows: (n, k) row numbers of y.
     """
-    found = np.empty(rows.shape)
+    values = np.empty(rows.shape)
     step = max(1, EXACT_ENTRIES // max(1, rows.shape[1] * x.shape[1]))
     for start in range(0, len(x), step):
         part = slice(start, start + step)
-        found[part] = np.einsum("nd,nkd->nk", _on_grid(x[part]), _on_grid(y[rows[part]])) / GRID**2
-    return found
+        values[part] = np.einsum("nd,nkd->nk", _on_grid(x[part]), _on_grid(y[rows[part]])) / GRID**2
+    return values
 
 
 Lists = tuple[np.ndarray, np.ndarray]
@@ -112,18 +112,18 @@ def candidates(
     same = y is x
     forward = empty(len(x))
     backward = forward if same else empty(len(y))
-    # On a GPU the columns stay where they are, unless they take more than half of its memory.
+    # The columns stay on a GPU, unless they take more than half of its memory.
     stay = torch.device(device).type == "cuda" and 2 * y.nbytes < torch.cuda.mem_get_info(device)[0]
-    kept: dict[int, Tensor] = {}
+    tiles: dict[int, Tensor] = {}
     for top in range(0, len(x), height):
         rows = torch.tensor(x[top : top + height], device=device)
         for left in range(top if same else 0, len(y), width):
-            columns = kept[left] if left in kept else torch.tensor(y[left : left + width], device=device)
+            columns = tiles[left] if left in tiles else torch.tensor(y[left : left + width], device=device)
             if stay:
-                kept[left] = columns
+                tiles[left] = columns
             products = rows @ columns.T
             _renew(forward, top, products, left)
-            # Of one list with itself, the columns that are rows of this tile have had their products.
+            # If a list is searched in itself, the columns that are rows of this tile have had their products.
             skipped = min(max(0, top + len(rows) - left), products.shape[1]) if same else 0
             if skipped < products.shape[1]:
                 _renew(backward, left + skipped, products[:, skipped:].T, top)
@@ -182,18 +182,18 @@ def settle(
         exhaustive: look among all rows of y where rounding may have left out a neighbour.
     """
     order = np.argsort(-products, axis=1, kind="stable")
-    numbers, products = (np.take_along_axis(one, order, axis=1) for one in (numbers, products))
+    numbers, products = (np.take_along_axis(array, order, axis=1) for array in (numbers, products))
     numbers[np.isneginf(products)] = -1  # padding
     k = min(k, len(y))
-    found = numbers[:, :k].copy()
+    neighbours = numbers[:, :k].copy()
     # Each of the first k must be clearly above the next; without a next, padding is.
     with np.errstate(invalid="ignore"):  # padding less padding
         close = products[:, :k] - products[:, 1 : k + 1] <= NOISE
         unsure = np.flatnonzero(close.any(axis=1))
         outside = exhaustive & (products[unsure, k - 1] - products[unsure, -1] <= 2 * NOISE)
-    _choose(found, unsure[~outside], x, y, numbers)
-    _choose(found, unsure[outside], x, y, None)
-    return found
+    _choose(neighbours, unsure[~outside], x, y, numbers)
+    _choose(neighbours, unsure[outside], x, y, None)
+    return neighbours
 
 
 def _choose(
@@ -207,10 +207,10 @@ def _choose(
         if numbers is None:
             found[part] = greedy(similarities(x[part], y), found.shape[1])
         else:
-            own = np.sort(numbers[part], axis=1)
-            similarity = np.einsum("nd,nkd->nk", _on_grid(x[part]), _on_grid(y[own]))
-            similarity[own < 0] = -np.inf
-            found[part] = np.take_along_axis(own, greedy(similarity, found.shape[1]), axis=1)
+            in_order = np.sort(numbers[part], axis=1)
+            similarity = np.einsum("nd,nkd->nk", _on_grid(x[part]), _on_grid(y[in_order]))
+            similarity[in_order < 0] = -np.inf
+            found[part] = np.take_along_axis(in_order, greedy(similarity, found.shape[1]), axis=1)
 
 
 def similarities(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -223,13 +223,13 @@ def greedy(similarity: np.ndarray, k: int) -> np.ndarray:
 
     Similarities are products times `GRID` squared.
     """
-    found = np.empty((len(similarity), k), dtype=np.int64)
-    own = np.arange(len(similarity))
+    places = np.empty((len(similarity), k), dtype=np.int64)
+    rows = np.arange(len(similarity))
     for place in range(k):
         highest = similarity.max(axis=1, keepdims=True)
-        found[:, place] = (similarity >= highest - EQUAL * GRID**2).argmax(axis=1)
-        similarity[own, found[:, place]] = -np.inf
-    return found
+        places[:, place] = (similarity >= highest - EQUAL * GRID**2).argmax(axis=1)
+        similarity[rows, places[:, place]] = -np.inf
+    return places
 
 
 def _grid_blocks(y: np.ndarray) -> Iterator[np.ndarray]:
@@ -239,5 +239,5 @@ def _grid_blocks(y: np.ndarray) -> Iterator[np.ndarray]:
 
 def _on_grid(vectors: np.ndarray) -> np.ndarray:
     """Whole multiples of 1 / `GRID`, float64."""
-    # In float32 as well, entries of size 1/4 and more are on the grid.
+    # Entries of size 1/4 and more are on the grid in float32 as well.
     return np.rint(vectors * np.float32(GRID)).astype(np.float64)

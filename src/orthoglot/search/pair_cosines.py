@@ -12,23 +12,23 @@ from orthoglot.search.neighbours import EQUAL
 def cosines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """(N,) float64 cosines of the rows of x and y, (N, D) each; NaN where either is zero or not finite."""
     kept = usable(x) & usable(y)
-    found = np.full(len(x), np.nan)
+    values = np.full(len(x), np.nan)
     ours, theirs = (unit(side[kept].astype(np.float64)) for side in (x, y))
-    found[kept] = np.einsum("nd,nd->n", ours, theirs)
-    return found
+    values[kept] = np.einsum("nd,nd->n", ours, theirs)
+    return values
 
 
 def merged(values: np.ndarray, within: float = EQUAL) -> np.ndarray:
     """Values (N,) of which those that differ by rounding are one; NaN stays.
 
-    In increasing order, a value joins the lowest value of its group if it is at most `within` above that.
+    Values are taken in increasing order: one joins the lowest value of its group if it is at most `within` above that.
     """
-    found = values.copy()
+    joined = values.copy()
     order = np.argsort(values)[: np.isfinite(values).sum()]
     ordered = values[order]
     start = 0
     while start < len(ordered):
         end = int(np.searchsorted(ordered, ordered[start] + within, side="right"))
-        found[order[start:end]] = ordered[start]
+        joined[order[start:end]] = ordered[start]
         start = end
-    return found
+    return joined

@@ -1,1 +1,1 @@
-"""From scores of items to records: means, intervals, paired tests and comparisons."""
+"""Make records of scores of items: means, intervals, paired tests and comparisons."""

@@ -18,7 +18,7 @@ from orthoglot.statistics.resampling import Scores
 
 # Pivot sentences that `proportion` assumes in addition to those that were scored.
 AGREEING = 2
-# Of a mean or of a sum of shares: smaller differences are rounding errors.
+# Smaller differences of a mean or of a sum of shares are rounding errors.
 ROUNDING = 1e-12
 
 
@@ -61,14 +61,16 @@ def proportion(strata: Mapping[str, Scores], *, confidence: float) -> Interval:
 
     Source: Wilson 1927; with an effective sample size as in Dean and Pagano 2015 (J. Surv. Stat. Methodol. 3).
     """
-    parts = {name: _mean(name, one.values) for name, one in strata.items()}
+    parts = {name: _mean(name, scores.values) for name, scores in strata.items()}
     p = float(np.mean(list(parts.values())))
-    moves = contributions([Scores(one.values - parts[name], one.keys) for name, one in strata.items()])
+    moves = contributions(
+        [Scores(scores.values - parts[name], scores.keys) for name, scores in strata.items()]
+    )
     variance = float((moves**2).sum())
-    n, units = int(sum(np.isfinite(one.values).sum() for one in strata.values())), len(moves)
+    n, units = int(sum(np.isfinite(scores.values).sum() for scores in strata.values())), len(moves)
     effect = n * variance / (p * (1 - p)) if 0 < p < 1 else 0.0
     hits, misses = (
-        contributions([Scores(abs(sign - one.values), one.keys) for one in strata.values()])
+        contributions([Scores(abs(sign - scores.values), scores.keys) for scores in strata.values()])
         for sign in (0, 1)
     )
     k = min((hits > ROUNDING).sum(), (misses > ROUNDING).sum())
@@ -155,12 +157,12 @@ def contributions(strata: Sequence[Scores]) -> np.ndarray:
     """(U,) what each distinct pivot sentence adds to the unweighted mean over strata; NaN scores are left out."""
     # Strata of the same items are added up first: n languages have n (n - 1) / 2 of them.
     same: dict[bytes, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
-    for one in strata:
-        name = one.keys.tobytes()
+    for scores in strata:
+        name = scores.keys.tobytes()
         if name not in same:
-            same[name] = one.keys, np.zeros(len(one.keys)), np.zeros(len(one.keys), dtype=bool)
-        kept = np.isfinite(one.values)
-        same[name][1][kept] += one.values[kept] / (len(strata) * kept.sum())
+            same[name] = scores.keys, np.zeros(len(scores.keys)), np.zeros(len(scores.keys), dtype=bool)
+        kept = np.isfinite(scores.values)
+        same[name][1][kept] += scores.values[kept] / (len(strata) * kept.sum())
         same[name][2][kept] = True
     keys = np.concatenate([keys[kept] for keys, _, kept in same.values()])
     added = np.concatenate([added[kept] for _, added, kept in same.values()])
@@ -175,7 +177,7 @@ def over_trainings(values: Sequence[float], confidence: float = 0.95) -> float:
     as an interval over sentences takes the trainings. Two trainings say little: t is 12.7, with three it is 4.3.
 
     Returns:
-        In the unit of the values; NaN for one training.
+        Half the width in the unit of the values; NaN for one training.
 
     >>> from orthoglot.statistics.intervals import over_trainings
     >>> round(over_trainings([90.1, 90.5, 89.9]), 2)  # of three seeds
@@ -194,10 +196,10 @@ def holm(probabilities: Sequence[float]) -> list[float]:
     >>> [round(p, 2) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
     """
-    found = np.asarray(probabilities, dtype=float)
-    order = np.argsort(found, kind="stable")
-    steps = np.minimum(1, found[order] * np.arange(len(found), 0, -1))
-    corrected = np.empty(len(found))
+    values = np.asarray(probabilities, dtype=float)
+    order = np.argsort(values, kind="stable")
+    steps = np.minimum(1, values[order] * np.arange(len(values), 0, -1))
+    corrected = np.empty(len(values))
     corrected[order] = np.maximum.accumulate(steps)
     return corrected.tolist()
 
@@ -222,7 +224,7 @@ def jackknife(value: float, without: np.ndarray, confidence: float) -> tuple[flo
 
 
 def _mean(name: str, values: np.ndarray) -> float:
-    kept = values[np.isfinite(values)]
-    if not len(kept):
+    finite = values[np.isfinite(values)]
+    if not len(finite):
         raise DataError(f"{name}: n = 0, each of {len(values)} items has a zero or non-finite vector")
-    return float(kept.mean())
+    return float(finite.mean())

@@ -50,7 +50,7 @@ BOUNDS = {
 }
 # Values are rounded, and sums of float32 are off by as much.
 ROUNDING = 1e-4
-# With the seed, what a number is of.
+# These fields and the seed say what a number is of.
 NAMES = ("task", "dataset", "subset", "view", "encoder", "method", "metric")
 # What the annotation of a field stands for.
 TYPES = {
@@ -77,7 +77,7 @@ class Record:
     task: str  # a name of `orthoglot.study.tasks.registry`
     dataset: str  # folder name of a benchmark, or "test" for the held-out split
     # a direction "query->candidate" or a language pair "en-de"; "all" is the unweighted mean over directions and pairs.
-    # Of the geometry a group of languages: "head", "long-tail" or "all".
+    # The geometry has a group of languages: "head", "long-tail" or "all".
     subset: str
     view: str  # which vector was scored: "sentence" (the encoder's own), "meaning" or "language"
     encoder: str  # name of the frozen encoder
@@ -166,8 +166,8 @@ class Comparison(NamedTuple):
     @classmethod
     def parse(cls, metric: str) -> Comparison | None:
         """The comparison that a metric names, None for another metric."""
-        found = re.fullmatch(COMPARISON, metric)
-        return cls(*found.groups()) if found else None
+        match = re.fullmatch(COMPARISON, metric)
+        return cls(*match.groups()) if match else None
 
 
 def limits(metric: str) -> tuple[float, float]:
@@ -183,7 +183,7 @@ def limits(metric: str) -> tuple[float, float]:
 
 def stated(*facts: Mapping[str, object]) -> dict[str, str]:
     """Facts of several mappings as text, those of a later one last."""
-    return {name: str(fact) for some in facts for name, fact in some.items()}
+    return {name: str(fact) for mapping in facts for name, fact in mapping.items()}
 
 
 def write_records(path: Path, records: Iterable[Record]) -> None:
@@ -195,7 +195,7 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
 def read_records(path: Path) -> list[Record]:
     """Read what `write_records` wrote, or a report's records.parquet.
 
-    Every command that shows results reads them here. Of a folder it reads records.jsonl.
+    Every command that shows results reads them here. A folder's records are in records.jsonl.
 
     Raises:
         DataError: not as the job of this folder wrote it, cut, empty, anything but records, or two of one number.

@@ -69,8 +69,8 @@ def pool(scores: Sequence[Scores]) -> Scores:
     >>> pool([Scores(np.array([1, 1, 0, -1]), keys), Scores(np.array([1, 0, 0, 1]), keys)]).values.tolist()
     [1.0, 0.5, 0.0, nan]
     """
-    stacked = np.stack([one.values for one in scores]).astype(np.float64)
-    missing = np.any([left_out(one.values) for one in scores], axis=0)
+    stacked = np.stack([hits.values for hits in scores]).astype(np.float64)
+    missing = np.any([left_out(hits.values) for hits in scores], axis=0)
     return Scores(np.where(missing, np.nan, stacked.mean(axis=0)), scores[0].keys)
 
 
@@ -83,7 +83,7 @@ class SharedColumns:
 
     def add(self, name: str, scores: Scores, metric: Metric) -> int:
         """The number of the column of these scores and this metric."""
-        digests = [blake2b(one.tobytes(), digest_size=16).digest() for one in scores]
+        digests = [blake2b(array.tobytes(), digest_size=16).digest() for array in scores]
         number = self._numbers.setdefault((digests[0], digests[1], metric.name), len(self.found))
         if number == len(self.found):
             self.found.append(Column(name, scores, metric.statistic))
@@ -92,7 +92,7 @@ class SharedColumns:
     def keys(self, numbers: Sequence[int]) -> np.ndarray:
         """The keys of the items that are scored in all of some columns of the same items."""
         scores = [self.found[number].scores for number in dict.fromkeys(numbers)]
-        missing = np.any([left_out(one.values) for one in scores], axis=0)
+        missing = np.any([left_out(column.values) for column in scores], axis=0)
         return scores[0].keys[~missing]
 
 
@@ -106,9 +106,11 @@ def mean_of(found: Resampled, members: Mapping[str, Sequence[int]]) -> tuple[flo
         The observed mean, its draws (R,), and the number of columns without a statistic. These are left out of the
         mean; the draws are None if no column has a statistic.
     """
-    every = [number for numbers in members.values() for number in numbers]
-    undefined = int(np.isnan(found.values[every]).sum())
-    defined = [[one for one in numbers if not np.isnan(found.values[one])] for numbers in members.values()]
+    all_numbers = [number for numbers in members.values() for number in numbers]
+    undefined = int(np.isnan(found.values[all_numbers]).sum())
+    defined = [
+        [number for number in numbers if not np.isnan(found.values[number])] for numbers in members.values()
+    ]
     defined = [numbers for numbers in defined if numbers]
     if not defined:
         return np.nan, None, undefined
@@ -144,20 +146,22 @@ def resample(columns: Sequence[Column], *, resamples: int, generator: np.random.
     >>> [round(float(number), 2) for number in gain[:3]]
     [0.15, 0.06, 0.24]
     """
-    kept = [_kept(column) for column in columns]
-    units = np.unique(np.concatenate([one.scores.keys for one in kept]))
+    scored = [_kept(column) for column in columns]
+    units = np.unique(np.concatenate([column.scores.keys for column in scored]))
     groups: dict[bytes, list[int]] = {}
-    for number, one in enumerate(kept):
-        groups.setdefault(one.scores.keys.tobytes(), []).append(number)
-    shared = [_Group.of(numbers, [kept[one] for one in numbers], units) for numbers in groups.values()]
+    for number, column in enumerate(scored):
+        groups.setdefault(column.scores.keys.tobytes(), []).append(number)
+    shared_groups = [
+        _Group.of(numbers, [scored[number] for number in numbers], units) for numbers in groups.values()
+    ]
     values = np.empty(len(columns))
     draws = np.empty((len(columns), resamples))
-    for group in shared:
+    for group in shared_groups:
         values[group.numbers] = group.statistics(np.ones((len(units), 1)))[:, 0]
     block = max(1, BLOCK_ENTRIES // len(units))
     for start in range(0, resamples, block):
         weights = _weights(len(units), min(block, resamples - start), generator)
-        for group in shared:
+        for group in shared_groups:
             draws[group.numbers, start : start + block] = group.statistics(weights)
     return Resampled(values, np.where(np.isnan(draws), values[:, None], draws))
 
@@ -168,10 +172,10 @@ class _Group(NamedTuple):
     numbers: list[int]
     rows: np.ndarray  # the items' sentences among those that are drawn
     item_of: np.ndarray  # which of these sentences each item has
-    # of each statistic of sums, its row in the group and its moments by sentence
+    # each statistic of sums with its row in the group and its moments by sentence
     sums: list[tuple[int, Sums, np.ndarray]]
-    # by the bytes of y (gold scores are ranked once), the `grouped` y, and of Spearman's correlations their rows and
-    # the `grouped` x
+    # the `grouped` y, and the rows of Spearman's correlations with the `grouped` x of each, by the bytes of y (gold
+    # scores are ranked once)
     ranks: dict[bytes, tuple[Groups, list[int], list[Groups]]]
 
     @classmethod
@@ -196,20 +200,20 @@ class _Group(NamedTuple):
 
     def statistics(self, weights: np.ndarray) -> np.ndarray:
         """(columns of the group, B) from the weights of all sentences (U, B)."""
-        own = weights[self.rows]
-        found = np.empty((len(self.numbers), weights.shape[1]))
+        item_weights = weights[self.rows]
+        values = np.empty((len(self.numbers), weights.shape[1]))
         if self.sums:
-            stacked = np.concatenate([moments for _, _, moments in self.sums]) @ own
+            stacked = np.concatenate([moments for _, _, moments in self.sums]) @ item_weights
             ends = np.cumsum([len(moments) for _, _, moments in self.sums])[:-1]
             for (row, statistic, _), part in zip(self.sums, np.split(stacked, ends), strict=True):
-                found[row] = statistic.finish(part)
+                values[row] = statistic.finish(part)
         if self.ranks:
             width = max(1, RANK_ENTRIES // len(self.item_of))
             for start in range(0, weights.shape[1], width):
-                items = own[self.item_of, start : start + width]
+                items = item_weights[self.item_of, start : start + width]
                 for y, its_rows, xs in self.ranks.values():
-                    found[its_rows, start : start + width] = Spearman.finish(items, xs, y)
-        return found
+                    values[its_rows, start : start + width] = Spearman.finish(items, xs, y)
+        return values
 
 
 def _kept(column: Column) -> Column:

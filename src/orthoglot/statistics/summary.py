@@ -1,4 +1,4 @@
-"""From per-item scores to records: means over directions, language pairs and seeds, each with an interval."""
+"""Make records of per-item scores: means over directions, language pairs and seeds, each with an interval."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def summarise(
     records = []
     for number in numbers:
         first, interval = number.keys[0], number.interval
-        # Without -0.0; NaN stands for the end of an interval that there is not.
+        # The sum leaves no -0.0; NaN stands for the end of an interval that there is not.
         value, low, high = (
             None if np.isnan(end) else round(number.scale * end, 6) + 0.0 for end in interval[:3]
         )
@@ -130,7 +130,7 @@ class _Number(NamedTuple):
 
 def _shares(scored: Scored, settings: ResamplingSettings) -> Iterator[_Number]:
     """Shares of hits, pooled over directions and seeds item by item."""
-    how = {"interval": "wilson", "clusters": "pivot-sentences", "confidence": settings.confidence}
+    procedure = {"interval": "wilson", "clusters": "pivot-sentences", "confidence": settings.confidence}
     tables: dict[tuple[str, str, str, str, int | None], list[Key]] = defaultdict(list)
     for key in scored:
         if key.measure in PROPORTIONS:
@@ -142,9 +142,9 @@ def _shares(scored: Scored, settings: ResamplingSettings) -> Iterator[_Number]:
         pairs: dict[str, list[Scores]] = defaultdict(list)
         for key in keys:
             pairs[f"{task} {subset} {key.pair}"].append(scored[key])
-        strata = {name: pool(found) for name, found in pairs.items()}
+        strata = {name: pool(scores) for name, scores in pairs.items()}
         interval = proportion(strata, confidence=settings.confidence)
-        yield _Number(keys, subset, seed, keys[0].measure, 100, interval, how)
+        yield _Number(keys, subset, seed, keys[0].measure, 100, interval, procedure)
 
 
 def _statistics(
@@ -154,7 +154,7 @@ def _statistics(
 
     All columns of a task and data set share their draws.
     """
-    how = {
+    procedure = {
         "interval": "bootstrap-percentile",
         "resampled": "pivot-sentences",
         "resamples": settings.resamples,
@@ -173,32 +173,32 @@ def _statistics(
                 number = columns.add(f"{label} {task} {key.subset} {key.view}", scored[key], metric)
                 for subset in dict.fromkeys((key.subset, ALL)):
                     for seed in (key.seed, None):
-                        own, members = tables.setdefault((metric, subset, key.view, seed), ([], {}))
-                        own.append(key)
+                        table_keys, members = tables.setdefault((metric, subset, key.view, seed), ([], {}))
+                        table_keys.append(key)
                         members.setdefault(key.pair, []).append(number)
         generator = np.random.default_rng(derive(settings.seed, task, dataset, "statistics"))
-        found = resample(columns.found, resamples=settings.resamples, generator=generator)
+        resampled = resample(columns.found, resamples=settings.resamples, generator=generator)
         constant: dict[tuple[str, str], set[str]] = defaultdict(set)
-        for (metric, subset, view, seed), (own, members) in tables.items():
-            value, draws, undefined = mean_of(found, members)
+        for (metric, subset, view, seed), (table_keys, members) in tables.items():
+            value, draws, undefined = mean_of(resampled, members)
             if draws is None:
                 constant[view, metric.name].add(subset)
                 continue
             item_keys = [columns.keys(numbers) for numbers in members.values()]
             interval = percentile(value, draws, confidence=settings.confidence, keys=item_keys)
-            facts = {"undefined": undefined, **how}
-            yield _Number(own, subset, seed, metric.name, metric.scale, interval, facts)
+            facts = {"undefined": undefined, **procedure}
+            yield _Number(table_keys, subset, seed, metric.name, metric.scale, interval, facts)
         for (view, name), subsets in constant.items():
-            where = ", ".join(sorted(subsets))
+            places = ", ".join(sorted(subsets))
             logger.warning(
                 "%s %s %s, %s: the %s is undefined (a constant, or nothing to share), in %s",
-                *(label, task, dataset, view, name, where),
+                *(label, task, dataset, view, name, places),
             )
 
 
 def _jackknifed(blocks: Mapping[Key, Blocks], settings: ResamplingSettings, label: str) -> Iterator[_Number]:
     """Metrics of each seed and of the mean over seeds."""
-    how = {
+    procedure = {
         "interval": "jackknife",
         "deleted": "sentences",
         "confidence": settings.confidence,
@@ -210,11 +210,11 @@ def _jackknifed(blocks: Mapping[Key, Blocks], settings: ResamplingSettings, labe
     for first, keys in groups.items():
         for metric in blocks[keys[0]].values:
             if not np.isfinite([blocks[key].values[metric] for key in keys]).all():
-                where = " ".join((first.task, first.dataset, first.subset, first.view, label))
-                logger.warning("%s: translations are one vector, so there is no %s", where, metric)
+                place = " ".join((first.task, first.dataset, first.subset, first.view, label))
+                logger.warning("%s: translations are one vector, so there is no %s", place, metric)
                 continue
-            for seed, own in [*((key.seed, [key]) for key in keys), (None, keys)]:
-                parts = [blocks[key] for key in own]
+            for seed, seed_keys in [*((key.seed, [key]) for key in keys), (None, keys)]:
+                parts = [blocks[key] for key in seed_keys]
                 value = float(np.mean([part.values[metric] for part in parts]))
                 interval = Interval(value, np.nan, np.nan, parts[0].n, parts[0].n)
                 facts: Facts = {"interval": "none"}
@@ -224,8 +224,8 @@ def _jackknifed(blocks: Mapping[Key, Blocks], settings: ResamplingSettings, labe
                         jackknife(value, without, settings.confidence), *parts[0].ends[metric]
                     )
                     interval = interval._replace(low=float(low), high=float(high))
-                    facts = {**how, "blocks": len(without)}
-                yield _Number(own, first.subset, seed, metric, 1, interval, facts)
+                    facts = {**procedure, "blocks": len(without)}
+                yield _Number(seed_keys, first.subset, seed, metric, 1, interval, facts)
 
 
 def combine(facts: Sequence[Facts]) -> dict[str, object]:
@@ -247,8 +247,8 @@ def combine(facts: Sequence[Facts]) -> dict[str, object]:
 
 def write_scores(path: Path, scored: Scored) -> None:
     """Write scores under "task|dataset|subset|view|seed|measure", their keys under "task|dataset|pair|measure"."""
-    arrays = {"|".join(map(str, key)): found.values for key, found in scored.items()}
-    arrays |= {"|".join(_name_of_keys(key)): found.keys for key, found in scored.items()}
+    arrays = {"|".join(map(str, key)): scores.values for key, scores in scored.items()}
+    arrays |= {"|".join(_name_of_keys(key)): scores.keys for key, scores in scored.items()}
     np.savez_compressed(path, allow_pickle=False, **arrays)
 
 
@@ -259,7 +259,7 @@ def read_scores(path: Path) -> Scored:
         DataError: absent, damaged, or not as the job of this folder wrote it.
     """
     receipts.check_whole(path)
-    found = {}
+    scored = {}
     try:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {tuple(name.split("|")): stored[name] for name in stored.files}
@@ -267,10 +267,10 @@ def read_scores(path: Path) -> Scored:
             if len(name) == len(Key._fields):
                 task, dataset, subset, view, seed, measure = name
                 key = Key(task, dataset, subset, view, int(seed), measure)
-                found[key] = Scores(values, arrays[_name_of_keys(key)])
+                scored[key] = Scores(values, arrays[_name_of_keys(key)])
     except Exception as error:  # a damaged archive raises errors of many types
         raise DataError(f"{path}: holds no scores ({error})") from error
-    return found
+    return scored
 
 
 def _name_of_keys(key: Key) -> tuple[str, ...]:

@@ -35,12 +35,12 @@ class Spearman:
 
     NaN for a constant x or y.
 
-    With rows in rising order of x, groups g of equal x, and r the mid-ranks of y less their mean, the sums are
+    If rows are in rising order of x, g are groups of equal x, and r the mid-ranks of y less their mean, the sums are
 
     sum(w r_x r_y) = sum_g (C_g - T_g / 2) R_g,  R_g = sum_g(w r), T_g = sum_g(w), C_g = T_1 + ... + T_g
     sum(w r_x^2)   = (n^3 - sum_g T_g^3) / 12
 
-    so no column's ranks are stored. Of a group of one row, T_g R_g and T_g^3 do not depend on the order.
+    so no column's ranks are stored. T_g R_g and T_g^3 of a group of one row do not depend on the order.
     """
 
     @staticmethod
@@ -49,15 +49,15 @@ class Spearman:
         ranks = mid_ranks(weights, y)
         weighted = weights * ranks
         y_spread = np.einsum("nb,nb->b", weighted, ranks)
-        n, own = weights.sum(axis=0), np.einsum("nb,nb->b", weights, weighted)
+        n, squared = weights.sum(axis=0), np.einsum("nb,nb->b", weights, weighted)
         cubed = np.einsum("nb,nb,nb->b", weights, weights, weights)
         # Two distinct ranks are at least 1/2 apart: anything less is rounding.
         floor = np.full(len(n), 1e-6)
-        found = np.empty((len(xs), len(n)))
+        correlations = np.empty((len(xs), len(n)))
         total, scratch = np.empty_like(n), np.empty_like(n)
         for row, groups in enumerate(xs):
             total.fill(0)
-            product, halves, cubes = np.zeros_like(n), own.copy(), cubed.copy()
+            product, halves, cubes = np.zeros_like(n), squared.copy(), cubed.copy()
             for rows in groups:
                 if len(rows) == 1:
                     count, part = weights[rows[0]], weighted[rows[0]]
@@ -68,8 +68,8 @@ class Spearman:
                 total += count
                 np.multiply(total, part, out=scratch)
                 product += scratch
-            found[row] = _correlation(product - halves / 2, (n**3 - cubes) / 12, y_spread, floor=floor)
-        return found
+            correlations[row] = _correlation(product - halves / 2, (n**3 - cubes) / 12, y_spread, floor=floor)
+        return correlations
 
 
 Statistic = Sums | Spearman
@@ -97,8 +97,8 @@ def skewness(number: int) -> Sums:
     """Third central moment over the standard deviation cubed of one column of (N, C) values; NaN of a constant."""
 
     def moments(values: np.ndarray) -> np.ndarray:
-        own = values[:, [number]] - values[:, number].mean()  # keeps the sums exact
-        return _with_ones(own, own**2, own**3)
+        centred = values[:, [number]] - values[:, number].mean()  # keeps the sums exact
+        return _with_ones(centred, centred**2, centred**3)
 
     def finish(sums: np.ndarray) -> np.ndarray:
         one, two, three = (_divided(part, sums[0]) for part in sums[1:])
@@ -163,30 +163,35 @@ def pearson() -> Sums:
 
 def correlation(first: int, second: int) -> Sums:
     """`pearson` of two columns of (N, C) values."""
-    own = pearson()
-    return Sums(lambda values: own.moments(np.ascontiguousarray(values[:, [first, second]])), own.finish)
+    pearson_sums = pearson()
+    return Sums(
+        lambda values: pearson_sums.moments(np.ascontiguousarray(values[:, [first, second]])),
+        pearson_sums.finish,
+    )
 
 
 def partial_correlation(given: Sequence[int]) -> Sums:
     """Pearson's correlation of what a linear regression on the columns `given` leaves of columns 0 and 1.
 
-    With C the covariances, a columns 0 and 1 and b the given ones: the correlation of C_aa - C_ab C_bb^+ C_ba, in
-    [-1, 1]; NaN where nothing is left of column 0 or 1.
+    It is the correlation of C_aa - C_ab C_bb^+ C_ba, where C are the covariances, a columns 0 and 1 and b the given
+    ones; in [-1, 1], NaN where nothing is left of column 0 or 1.
     """
     columns = [0, 1, *given]
     size = len(columns)
 
     def moments(values: np.ndarray) -> np.ndarray:
-        own = values[:, columns] - values[:, columns].mean(axis=0)
-        scale = own.std(axis=0)
-        own = np.where(scale > CONSTANT, own / np.where(scale > CONSTANT, scale, 1), 0)
-        return _with_ones(own, (own[:, :, None] * own[:, None, :]).reshape(len(own), -1))
+        standardised = values[:, columns] - values[:, columns].mean(axis=0)
+        scale = standardised.std(axis=0)
+        standardised = np.where(scale > CONSTANT, standardised / np.where(scale > CONSTANT, scale, 1), 0)
+        return _with_ones(
+            standardised, (standardised[:, :, None] * standardised[:, None, :]).reshape(len(standardised), -1)
+        )
 
     def finish(sums: np.ndarray) -> np.ndarray:
         means, products = (_divided(part, sums[:1]).T for part in (sums[1 : 1 + size], sums[1 + size :]))
         covariance = products.reshape(-1, size, size) - means[:, :, None] * means[:, None, :]
         across = covariance[:, :2, 2:]
-        # Of two given columns that are one, or of a constant one, the pseudo-inverse takes each direction once.
+        # The pseudo-inverse takes each direction once, also of two given columns that are one, or of a constant one.
         inverse = np.linalg.pinv(covariance[:, 2:, 2:], rcond=1e-9, hermitian=True)
         left = covariance[:, :2, :2] - across @ inverse @ across.transpose(0, 2, 1)
         return _correlation(left[:, 0, 1], left[:, 0, 0], left[:, 1, 1], floor=np.full(len(left), 1e-9))

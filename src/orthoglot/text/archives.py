@@ -130,14 +130,14 @@ def extract(path: Path, member: str, target: Path) -> None:
 def _extract_from_tar(path: Path, packed: tarfile.TarFile, member: str, target: Path) -> None:
     unpacked = number = 0
     names: set[str] = set()
-    for number, one in enumerate(packed, 1):
-        unpacked += one.size
+    for number, info in enumerate(packed, 1):
+        unpacked += info.size
         _refuse_size(path, number, unpacked)
-        name = one.name.removeprefix("./")
-        if name in names and not one.isdir():
+        name = info.name.removeprefix("./")
+        if name in names and not info.isdir():
             raise DataError(f"{path}: member {name!r} is there twice")
         names.add(name)
-        if name == member and one.isreg() and (file := packed.extractfile(one)):
+        if name == member and info.isreg() and (file := packed.extractfile(info)):
             with target.open("wb") as output:
                 shutil.copyfileobj(file, output)
     # The checksum of a compressed archive is at its end.

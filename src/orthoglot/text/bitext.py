@@ -67,7 +67,7 @@ T = TypeVar("T")
 
 
 def blocks(items: Iterator[T]) -> Iterator[list[T]]:
-    """As many items as are worked on at once, in order."""
+    """Blocks of as many items as are worked on at once, in order."""
     while block := list(islice(items, BLOCK)):
         yield block
 
@@ -99,8 +99,8 @@ def aligned(
         first, second = list(islice(source, LINES)), list(islice(target, LINES))
         if len(first) != len(second):
             counts = [
-                paired + len(some) + sum(1 for _ in rest)
-                for some, rest in ((first, source), (second, target))
+                paired + len(lines) + sum(1 for _ in rest)
+                for lines, rest in ((first, source), (second, target))
             ]
             raise DataError(f"{source_name} has {counts[0]} lines but {target_name} has {counts[1]}")
         if not first:
@@ -108,13 +108,17 @@ def aligned(
         if is_text(line.replace(NUL, "") for line in chain(first, second)):
             yield from map(SentencePair, first, second)
         else:
-            for number, (one, other) in enumerate(zip(first, second, strict=True), paired + 1):
+            for number, (source_line, target_line) in enumerate(zip(first, second, strict=True), paired + 1):
                 faults = (
                     (name, fault_of(line.replace(NUL, "")))
-                    for name, line in ((source_name, one), (target_name, other))
+                    for name, line in ((source_name, source_line), (target_name, target_line))
                 )
                 fault = ", ".join(f"{fault} in {name}" for name, fault in faults if fault)
-                yield bad_row(number, fault, f"{one}\t{other}") if fault else SentencePair(one, other)
+                yield (
+                    bad_row(number, fault, f"{source_line}\t{target_line}")
+                    if fault
+                    else SentencePair(source_line, target_line)
+                )
         paired += len(first)
     if not paired:
         raise DataError(f"{source_name} and {target_name} are empty")
@@ -306,7 +310,7 @@ def read_json(path: Path) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(read_lines(path), 1):
         try:
             yield number, json.loads(line)
-        # Of too many digits, or too many brackets.
+        # Too many digits raise the first, too many brackets the second.
         except (ValueError, RecursionError) as error:
             raise DataError(f"{path}: line {number} is no JSON ({error})") from error
 

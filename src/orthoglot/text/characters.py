@@ -26,13 +26,13 @@ class CharacterTable:
 
     def __getitem__(self, codes: np.ndarray) -> np.ndarray:
         """The numbers of characters with these code points, in the same shape."""
-        found: np.ndarray = self._values[codes]
-        if found.size and found.max() == self._unknown:
-            for page in np.unique(codes[found == self._unknown] >> PAGE_BITS).tolist():
+        numbers: np.ndarray = self._values[codes]
+        if numbers.size and numbers.max() == self._unknown:
+            for page in np.unique(codes[numbers == self._unknown] >> PAGE_BITS).tolist():
                 rows = range(page << PAGE_BITS, (page + 1) << PAGE_BITS)
                 self._values[rows.start : rows.stop] = [self._number(chr(code)) for code in rows]
-            found = self._values[codes]
-        return found
+            numbers = self._values[codes]
+        return numbers
 
 
 def lengths(texts: Sequence[str]) -> np.ndarray:
@@ -54,8 +54,8 @@ def counts(marked: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """
     before = np.concatenate([[0], np.cumsum(marked)])
     ends = np.cumsum(sizes)
-    found: np.ndarray = before[ends] - before[ends - sizes]
-    return found
+    sums: np.ndarray = before[ends] - before[ends - sizes]
+    return sums
 
 
 def texts_with(marked: np.ndarray, sizes: np.ndarray) -> np.ndarray:

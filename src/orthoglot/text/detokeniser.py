@@ -23,6 +23,8 @@ def detokenised(items: Iterator[Item], first: str, second: str) -> Iterator[Item
     rules = MosesDetokenizer(first), MosesDetokenizer(second)
     for item in items:
         if isinstance(item, SentencePair):
-            yield SentencePair(*(one.detokenize(side.split()) for one, side in zip(rules, item, strict=True)))
+            yield SentencePair(
+                *(detokeniser.detokenize(side.split()) for detokeniser, side in zip(rules, item, strict=True))
+            )
         else:
             yield item

@@ -18,8 +18,8 @@ def hashes(texts: Iterable[str], person: bytes = b"") -> np.ndarray:
 
 def hashes_of_bytes(texts: Iterable[bytes], person: bytes = b"") -> np.ndarray:
     """The same of texts in UTF-8."""
-    found = b"".join([blake2b(text, digest_size=8, person=person).digest() for text in texts])
-    return np.frombuffer(found, dtype=">u8").astype(np.uint64)
+    digests = b"".join([blake2b(text, digest_size=8, person=person).digest() for text in texts])
+    return np.frombuffer(digests, dtype=">u8").astype(np.uint64)
 
 
 def passing_hashes(values: Iterable[Hashable], count: int) -> np.ndarray:

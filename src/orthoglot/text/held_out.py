@@ -49,14 +49,16 @@ def read_held_out(bitext: Sequence[Path]) -> dict[str, UnseenPairs]:
             for side, language in enumerate(parse_pair(folder.name)):
                 # Only what a test part holds is kept: training text may be large.
                 seen[language] |= wanted[language].intersection(normalised(pair[side]) for pair in pairs)
-    found = {}
+    unseen = {}
     for name, pairs in tests.items():
         source, target = (seen[language] for language in parse_pair(name))
-        kept = [p for p in pairs if normalised(p.source) not in source and normalised(p.target) not in target]
-        if pairs and not kept:
+        pairs_left = [
+            p for p in pairs if normalised(p.source) not in source and normalised(p.target) not in target
+        ]
+        if pairs and not pairs_left:
             raise DataError(f"{name}: each of {len(pairs)} held-out pairs has a sentence that was trained on")
-        found[name] = UnseenPairs(kept, len(pairs) - len(kept))
-    return found
+        unseen[name] = UnseenPairs(pairs_left, len(pairs) - len(pairs_left))
+    return unseen
 
 
 def distinct(unseen: UnseenPairs, limit: int) -> tuple[list[str], list[str], int]:

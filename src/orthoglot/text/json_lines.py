@@ -53,7 +53,7 @@ def objects(lines: Iterator[str]) -> Iterator[JsonObject | BadRow]:
         value: Any = None
         try:
             value = JSON.decode(line)
-        # Of too many digits, or too many brackets.
+        # Too many digits raise the first, too many brackets the second.
         except (ValueError, RecursionError) as error:
             fault = fault or f"is no JSON ({error})"
         if not fault and not isinstance(value, dict):

@@ -55,18 +55,18 @@ def normalised_all(texts: Sequence[str]) -> list[str]:
     """`normalised` of each text, several times as fast."""
     keys: list[str] = []
     for start in range(0, len(texts), AT_ONCE):
-        some = texts[start : start + AT_ONCE]
-        if "\n" in "".join(some):
-            keys += map(normalised, some)
+        block = texts[start : start + AT_ONCE]
+        if "\n" in "".join(block):
+            keys += map(normalised, block)
             continue
-        plain = "\n".join([text for text in some if text.isascii()])
+        plain = "\n".join([text for text in block if text.isascii()])
         plain_keys = iter(plain.lower().encode().translate(None, _ASCII_REST_OF_LINES).decode().split("\n"))
-        whole = "\n".join([unicodedata.normalize("NFKC", text) for text in some if not text.isascii()])
+        whole = "\n".join([unicodedata.normalize("NFKC", text) for text in block if not text.isascii()])
         folded = _FOLDED[code_points(whole)]
         if (folded == _SEVERAL).any():
             folded = _FOLDED[code_points(whole.casefold())]
         other_keys = iter(folded[folded != 0].tobytes().decode("utf-32-le").split("\n"))
-        keys += [next(plain_keys if text.isascii() else other_keys) for text in some]
+        keys += [next(plain_keys if text.isascii() else other_keys) for text in block]
     return keys
 
 

@@ -96,8 +96,8 @@ def plain(source: str, target: str) -> Item:
     sides = [_without_markup(side) for side in (source, target)]
     markup = LeftOut("markup") if sides[0][1] != sides[1][1] else None
     texts = [text for text, _ in sides]
-    shared = set.intersection(*({*map(_identity, PLACEHOLDER.finditer(text))} for text in texts))
-    filled = [_without_placeholders(text, shared) for text in texts]
+    identities = set.intersection(*({*map(_identity, PLACEHOLDER.finditer(text))} for text in texts))
+    filled = [_without_placeholders(text, identities) for text in texts]
     if filled[0][1] != filled[1][1] or any(NESTED.search(text) for text, _ in filled):
         return markup or LeftOut("placeholders")
     pair = _without_access_keys(*(html.unescape(text) for text, _ in filled))
@@ -108,23 +108,23 @@ def plain(source: str, target: str) -> Item:
 
 def placeholder(text: str) -> str:
     """The first placeholder of a text; "" if there is none."""
-    return next((found[0] for found in PLACEHOLDER.finditer(text) if found[0] != "%%"), "")
+    return next((match[0] for match in PLACEHOLDER.finditer(text) if match[0] != "%%"), "")
 
 
 def has_tag(text: str) -> bool:
     """Whether a text has a tag or a comment."""
     paired = _paired(text)
-    return any(_is_tag(found, paired) for found in TAG.finditer(text))
+    return any(_is_tag(match, paired) for match in TAG.finditer(text))
 
 
 def separates(text: str) -> bool:
     """Whether a text has a tag that separates words."""
-    return any((found["tag"] or "").lower().strip("/") in BLOCKS for found in TAG.finditer(text))
+    return any((match["tag"] or "").lower().strip("/") in BLOCKS for match in TAG.finditer(text))
 
 
 def _paired(text: str) -> set[str]:
     """The names that a text has as <name> and as </name>."""
-    names = {(found["tag"] or "").lower() for found in TAG.finditer(text)}
+    names = {(match["tag"] or "").lower() for match in TAG.finditer(text)}
     return {name for name in names if f"/{name}" in names}
 
 
@@ -159,7 +159,7 @@ def _without_access_keys(source: str, target: str) -> SentencePair:
         sides = source, target
         if any(side.count(mark) != 1 or not key.search(side) or not _is_label(side) for side in sides):
             continue
-        inner = [found[0] for side in sides if mark == "&" and (found := INNER_KEY.search(side))]
+        inner = [match[0] for side in sides if mark == "&" and (match := INNER_KEY.search(side))]
         if any(START_KEY[mark].search(side) for side in sides) or (len(inner) == 2 and inner[0] != inner[1]):
             source, target = key.sub("", source), key.sub("", target)
     return SentencePair(source, target)
@@ -197,7 +197,7 @@ def _is_sure(found: re.Match[str]) -> bool:
 
 
 def _identity(found: re.Match[str]) -> str:
-    """By which the placeholders of two sides are compared: %2$s is another %s, %(n)s another %(n)d."""
+    """What placeholders of two sides are compared by: %2$s is another %s, %(n)s another %(n)d."""
     if found["name"]:
         return f"%({found['name']})"
     return _ORDER.sub("%", "".join(found[0].split()))

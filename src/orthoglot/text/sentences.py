@@ -49,8 +49,8 @@ def split(lines: Iterable[str], language: str, *, wrapped: bool = False) -> Iter
     for block in paragraphs(lines):
         whole = [(block[0][0], _unwrapped([text for _, text in block], spaces))] if wrapped else block
         for line, text in whole:
-            if found := _sentences(text, language):
-                yield [(line, sentence) for sentence in found]
+            if sentences := _sentences(text, language):
+                yield [(line, sentence) for sentence in sentences]
 
 
 def paragraphs(lines: Iterable[str]) -> Iterator[Paragraph]:
@@ -81,7 +81,7 @@ def _unwrapped(lines: Sequence[str], spaces: bool) -> str:
 
 
 def _sentences(paragraph: str, language: str) -> list[str]:
-    # Of some white space sentencex fails; a byte order mark is no text.
+    # Some white space makes sentencex fail; a byte order mark is no text.
     text = " ".join(paragraph.replace("\ufeff", "").split())
     pieces: list[str] = []
     for piece in sentencex.segment(language, text):

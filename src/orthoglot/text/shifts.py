@@ -15,12 +15,12 @@ unrelated text shares.
 A line is for offset d if the source shares more with the target d lines after than with that of its own line, and
 against d if it shares less. Text that is not shifted is for d at most as often as it is against d. So the product of
 the factors 0.85 / 0.5 for each line that is for d, and 0.15 / 0.5 for each one that is against d, is a
-supermartingale, and from a given line on it reaches b with a probability of at most 1 / b (Ville's inequality). With
-b = 7 n / `FALSE_ALARMS` for each of n lines and seven states, a window of text has a false run with a probability of
-at most `FALSE_ALARMS`, as far as its lines are independent. At 0.85, of 3,000 lines 32 that are for d are enough. For
-"unrelated", the other state, the rule is the same: of parallel text, at most one in ten lines that differ shares
-more with a line far away than with its own, and of unrelated text each second one. In the corpora that were tried
-(docs/data.md) it is one in a hundred, in 500 lines of one of them four.
+supermartingale, and from a given line on it reaches b with a probability of at most 1 / b (Ville's inequality). If b is
+7 n / `FALSE_ALARMS` for each of n lines and seven states, a window of text has a false run with a probability of at
+most `FALSE_ALARMS`, as far as its lines are independent. 32 lines of 3,000 that are for d are enough at 0.85. The rule
+for "unrelated", the other state, is the same: at most one in ten lines of parallel text that differ shares more with a
+line far away than with its own, and each second one of unrelated text. It is one in a hundred in the corpora that were
+tried (docs/data.md), in 500 lines of one of them four.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FALSE_ALARMS = 1e-3
 """Probability of a false run in a window at most."""
 OFFSETS = (-3, -2, -1, 1, 2, 3)
 FAR = (-61, -47, -35, -25, -17, -10, 10, 17, 25, 35, 47, 61)
-# Of the lines that differ: how many are for an offset in shifted text, and for a far line in parallel text at most.
+# Share of the lines that differ that are for an offset in shifted text, and at most for a far line in parallel text.
 SHIFTED, PARALLEL = 0.85, 0.1
 FOR, AGAINST = SHIFTED / 0.5, (1 - SHIFTED) / 0.5
 FAR_FOR, FAR_AGAINST = 0.5 / PARALLEL, 0.5 / (1 - PARALLEL)
@@ -71,10 +71,10 @@ class Run(NamedTuple):
 
     def __str__(self) -> str:
         """Where it is, and what is wrong: units 1,100 to 3,071: the translation stands one line before."""
-        where = f"units {self.start + 1:,} to {self.stop:,}"
+        place = f"units {self.start + 1:,} to {self.stop:,}"
         if self.offset is None:
-            return f"{where}: the sides share no more than unrelated text does"
-        return f"{where}: the translation stands {_NAMES[abs(self.offset)]} {'before' if self.offset < 0 else 'after'}"
+            return f"{place}: the sides share no more than unrelated text does"
+        return f"{place}: the translation stands {_NAMES[abs(self.offset)]} {'before' if self.offset < 0 else 'after'}"
 
 
 def find_runs(source: Sequence[str], target: Sequence[str]) -> list[Run]:
@@ -124,7 +124,7 @@ def parallel(pairs: Sequence[tuple[str, str]], *, realign: bool = False) -> list
 
 
 def flags_of_runs(pairs: Sequence[tuple[str, str]]) -> dict[int, str]:
-    """By the number of a pair that belongs to a run, "shifted" or "unrelated"; runs are logged."""
+    """Say "shifted" or "unrelated" by the number of each pair that belongs to a run; runs are logged."""
     return _flags(find_runs([pair[0] for pair in pairs], [pair[1] for pair in pairs]), "")
 
 
@@ -168,7 +168,7 @@ def without_runs(items: Iterator[Item], runs: list[Run], *, realign: bool = Fals
         ready = len(held) - OVERLAP if more else len(held)
         places = [place for place, item in enumerate(held) if isinstance(item, SentencePair)]
         pairs = [item for item in held if isinstance(item, SentencePair)]
-        factors = _log_factors(_shared([one.source for one in pairs], [one.target for one in pairs]))
+        factors = _log_factors(_shared([pair.source for pair in pairs], [pair.target for pair in pairs]))
         states = _states(factors, state)
         replaced: dict[int, Item] = {}
         for run in _runs(states, factors):
@@ -213,7 +213,7 @@ def _rows(n: int, offset: int) -> tuple[slice, slice]:
 
 
 def _shared(source: Sequence[str], target: Sequence[str]) -> dict[int, np.ndarray]:
-    """For each offset, what each source shares with the target so many lines after (N,), NaN where there is none.
+    """What each source shares with the target so many lines after (N,), for each offset; NaN where there is none.
 
     That is the sum of the rounded 100 ln(N / n) of the words that both have, where n targets have the word.
     """
@@ -295,14 +295,14 @@ def _states(factors: np.ndarray, state: int) -> np.ndarray:
     best[state] = 0.0
     before = np.empty((n, columns + 1), dtype=np.int8)
     stays = np.arange(columns + 1)
-    for line, own in enumerate(np.concatenate([np.zeros((n, 1)), factors], axis=1)):
+    for line, row in enumerate(np.concatenate([np.zeros((n, 1)), factors], axis=1)):
         highest = columns - int(best[::-1].argmax())
         entered = np.full(columns + 1, best[highest] - cost)
         entered[0] = best[highest]
         enters = entered > best
         enters[0] = True
         before[line] = np.where(enters, highest, stays)
-        best = np.where(enters, entered, best) + own
+        best = np.where(enters, entered, best) + row
     last = columns - int(best[::-1].argmax())
     for line in range(n - 1, -1, -1):
         states[line] = last
@@ -322,7 +322,7 @@ def _runs(states: np.ndarray, factors: np.ndarray) -> list[Run]:
         clear = start + np.flatnonzero(factors[start:stop, state - 1] > 0)
         if state and len(clear):
             offset = OFFSETS[state - 1] if state <= len(OFFSETS) else None
-            # At the ends of a text, as many lines as the offset have no counterpart that could speak.
+            # As many lines as the offset have no counterpart that could speak at the ends of a text.
             more = max(int(np.diff(clear).max(initial=1)) - 1, abs(offset or 0))
             ends = max(start, int(clear[0]) - more), min(stop, int(clear[-1]) + 1 + more)
             runs.append(Run(*ends, offset))

@@ -130,6 +130,6 @@ def is_object(line: str) -> bool:
         return False
     try:
         return isinstance(json.loads(line.lstrip("\ufeff")), dict)
-    # Of too many digits, or too many brackets.
+    # Too many digits raise the first, too many brackets the second.
     except (ValueError, RecursionError):
         return False

@@ -261,15 +261,15 @@ def _rows(
 
 def _tab_rows(lines: Iterator[str], wanted: Sequence[str] | None) -> Iterator[Row]:
     done = columns = 0
-    while some := list(islice(lines, LINES)):
-        rows = [line.split("\t") for line in some]
+    while block := list(islice(lines, LINES)):
+        rows = [line.split("\t") for line in block]
         columns = columns or _width(rows, wanted)
-        if all(len(row) == columns for row in rows) and is_text(some):
+        if all(len(row) == columns for row in rows) and is_text(block):
             yield from rows
         else:
-            numbered = enumerate(zip(some, rows, strict=True), done + 1)
+            numbered = enumerate(zip(block, rows, strict=True), done + 1)
             yield from (_checked(number, line, row, columns) for number, (line, row) in numbered)
-        done += len(some)
+        done += len(block)
 
 
 def _quoted_rows(
@@ -335,7 +335,7 @@ def _width(rows: Sequence[Sequence[str]], wanted: Sequence[str] | None) -> int:
 
 
 def _separator(lines: Sequence[str], separators: str, wanted: Sequence[str] | None) -> str:
-    """Of some separators the one by which the first row has the wanted names, or most rows equally many cells."""
+    """The separator by which the first row has the wanted names, or most rows equally many cells."""
     sizes_of: dict[str, tuple[int, int]] = {}
     for separator in separators:
         rows = [row for row, *_ in _parsed(lines, separator, _is_spaced(lines, separator))]
@@ -401,7 +401,7 @@ def _cells(record: JsonObject, names: Sequence[str], places: Sequence[int]) -> R
 def _sides_of(
     path: Path, codes: Sequence[str], names: Sequence[str], languages: Languages
 ) -> tuple[str, str]:
-    """Of texts by language those of the two sides.
+    """The texts of the two sides, out of texts by language.
 
     Raises:
         ConfigError: they are not in these languages, or in more than two and none is given.

@@ -78,7 +78,7 @@ def local(element: Element) -> str:
 
 def child(element: Element, name: str) -> Element | None:
     """The first child with a name."""
-    return next((one for one in element if local(one) == name), None)
+    return next((inner for inner in element if local(inner) == name), None)
 
 
 def text(element: Element | None, *, codes: bool = False) -> str:
@@ -100,11 +100,11 @@ def text(element: Element | None, *, codes: bool = False) -> str:
 
 def _text(element: Element, codes: bool) -> str:
     parts = [element.text or ""]
-    for one in element:
-        name = local(one)
-        if name and one.get("mtype") != DELETED:
-            parts.append(_inner(one, name, codes))
-        parts.append(one.tail or "")
+    for inner in element:
+        name = local(inner)
+        if name and inner.get("mtype") != DELETED:
+            parts.append(_inner(inner, name, codes))
+        parts.append(inner.tail or "")
     return "".join(parts)
 
 

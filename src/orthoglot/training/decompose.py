@@ -86,7 +86,7 @@ def decompose(
     Raises:
         ConfigError, DataError: as `fit_decomposer`.
     """
-    found, history = fit_decomposer(
+    decomposer, history = fit_decomposer(
         method,
         recipe,
         name,
@@ -96,22 +96,22 @@ def decompose(
         checkpoint=checkpoint,
         prior=prior,
     )
-    details = {**found.details, **({"code": code} if code else {})}
-    replace(found, encoder=store.meta["encoder"], identity=store.meta["identity"], details=details).save(
+    details = {**decomposer.details, **({"code": code} if code else {})}
+    replace(decomposer, encoder=store.meta["encoder"], identity=store.meta["identity"], details=details).save(
         output
     )
     if not history:
         return None
     write_history(history, output)
-    return Ending(len(history), best_epoch(history), found.details["stopped"] == "cap")
+    return Ending(len(history), best_epoch(history), decomposer.details["stopped"] == "cap")
 
 
 def log_endings(
     method: MethodSettings, recipe: DecompositionSettings, name: str, endings: Sequence[Ending]
 ) -> None:
     """One line on the best and last epochs of all seeds of a trained method, and a warning for each doubt."""
-    own = method.recipe(recipe)
-    logger.info("%s: %s", name, summary(endings, own.max_epochs, own.stopping))
+    own_recipe = method.recipe(recipe)
+    logger.info("%s: %s", name, summary(endings, own_recipe.max_epochs, own_recipe.stopping))
     for warning in warnings(endings):
         logger.warning("%s: %s", name, warning)
 
@@ -147,16 +147,16 @@ def fit_decomposer(
     check_method(method.architecture, method.partners, method.terms)
     form, dim = architecture(method.architecture), data.vectors.shape[1]
     history: History = []
-    own: dict[str, Any] = {"centre": method.centre} if method.centre else {}
+    own_details: dict[str, Any] = {"centre": method.centre} if method.centre else {}
     end: dict[str, Any] = {}
     if isinstance(form, ClosedForm):
         blocks = translations(data, data.train)
-        weights, own = compute(form, blocks, data.languages, dim, method.own_settings, prior)
-        if "validation" in own:
+        weights, own_details = compute(form, blocks, data.languages, dim, method.own_settings, prior)
+        if "validation" in own_details:
             chosen = ", ".join(
-                f"{setting} {value}" for setting, value in own.items() if setting != "validation"
+                f"{setting} {value}" for setting, value in own_details.items() if setting != "validation"
             )
-            logger.info("%s: %s; loss of held-out pairs %s", name, chosen, own["validation"])
+            logger.info("%s: %s; loss of held-out pairs %s", name, chosen, own_details["validation"])
     elif recipe is None:
         raise ConfigError(f"method {name}: a trained method needs a recipe")
     else:
@@ -167,7 +167,7 @@ def fit_decomposer(
         if form.finish is not None:
             blocks = translations(centred, data.train)
             weights |= form.finish(weights, blocks, data.languages, **method.own_settings)
-        own |= method.own_settings
+        own_details |= method.own_settings
         weights |= centre
         recipe = method.recipe(recipe)
         end = {
@@ -178,7 +178,7 @@ def fit_decomposer(
         "seed": seed,
         "partners": method.partners,
         "terms": method.terms,
-        **own,
+        **own_details,
         "train_pairs": len(data.train),
         "valid_pairs": len(data.valid),
         **({"text": data.text} if data.text else {}),
@@ -354,7 +354,7 @@ def train(
         return means
 
     def attempt(size: int) -> None:
-        some = make_batches(
+        trial = make_batches(
             at_home["train"].take(slice(0, size)),
             method.partners,
             batch_size=size,
@@ -362,7 +362,7 @@ def train(
             order=Draws(seed),
             partners=Draws(seed),
         )
-        objective(pairs(some[0]))["total"].backward()
+        objective(pairs(trial[0]))["total"].backward()
 
     steps = updates(maps, objective, recipe.learning_rate)
     # Neither a checkpoint nor an early end changes the choice, so that a resumed training repeats it.

@@ -69,7 +69,7 @@ def joined(expected: int, device: torch.device) -> Iterator[torch.device]:
 
 
 def wait() -> None:
-    """Until every process is here, however long the first one prepares what all read."""
+    """Wait until every process is here, however long the first one prepares what all read."""
     if processes() > 1:
         distributed.barrier(_waiting[0])
 
@@ -109,9 +109,9 @@ def all_rows(own: Tensor) -> Tensor:
     """Every process's tensor (...) as (W, ...), without gradient; all are of one shape."""
     if processes() == 1:
         return own[None]
-    found = [torch.empty_like(own) for _ in range(processes())]
-    distributed.all_gather(found, own.contiguous())
-    return torch.stack(found)
+    rows = [torch.empty_like(own) for _ in range(processes())]
+    distributed.all_gather(rows, own.contiguous())
+    return torch.stack(rows)
 
 
 def added(own: Tensor) -> Tensor:
@@ -136,6 +136,8 @@ def launch(count: int, arguments: Sequence[str], lock: IO[Any]) -> None:
     # Each would otherwise be given one thread with a warning; the settings say how many.
     environment = {"OMP_NUM_THREADS": "1", **os.environ}
     whole = [*command, "-m", "orthoglot", *arguments]
-    found = subprocess.run(whole, env=environment, check=False, pass_fds=[lock.fileno()])
-    if found.returncode:
-        raise DataError(f"training in {count} processes failed with exit code {found.returncode}; see above")
+    finished = subprocess.run(whole, env=environment, check=False, pass_fds=[lock.fileno()])
+    if finished.returncode:
+        raise DataError(
+            f"training in {count} processes failed with exit code {finished.returncode}; see above"
+        )

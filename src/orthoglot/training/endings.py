@@ -25,8 +25,8 @@ def summary(endings: Sequence[Ending], max_epochs: int, criterion: str) -> str:
         max_epochs: the cap.
         criterion: name of the validation value that decided.
     """
-    found = ", ".join(f"{one.best + 1} of {one.epochs}" for one in endings)
-    return f"best epoch by {criterion}: {found} (at most {max_epochs})"
+    epochs = ", ".join(f"{ending.best + 1} of {ending.epochs}" for ending in endings)
+    return f"best epoch by {criterion}: {epochs} (at most {max_epochs})"
 
 
 def warnings(endings: Sequence[Ending]) -> list[str]:
@@ -36,14 +36,14 @@ def warnings(endings: Sequence[Ending]) -> list[str]:
     """
     reasons = {
         "best epoch among the first two of {epochs}": [
-            one for one in endings if one.best < EARLY < one.epochs
+            ending for ending in endings if ending.best < EARLY < ending.epochs
         ],
-        "stopped by max_epochs {epochs} with patience left": [one for one in endings if one.capped],
+        "stopped by max_epochs {epochs} with patience left": [ending for ending in endings if ending.capped],
     }
     return [
-        f"{reason.format(epochs=_range([one.epochs for one in found]))}: {_share(found, endings)}"
-        for reason, found in reasons.items()
-        if found
+        f"{reason.format(epochs=_range([ending.epochs for ending in doubtful]))}: {_share(doubtful, endings)}"
+        for reason, doubtful in reasons.items()
+        if doubtful
     ]
 
 

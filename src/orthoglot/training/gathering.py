@@ -18,14 +18,14 @@ def fits(vectors: Tensor, device: torch.device) -> bool:
         return True
     free, _ = torch.cuda.mem_get_info(device)
     # PyTorch keeps what earlier tensors have left.
-    kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return vectors.numel() * vectors.element_size() <= SHARE * (free + kept)
+    cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return vectors.numel() * vectors.element_size() <= SHARE * (free + cached)
 
 
 def gathered(vectors: Tensor, rows: Tensor, device: torch.device) -> Tensor:
     """Rows (R,) of vectors (N, D) on a device, (R, D): the same numbers wherever the vectors are.
 
-    From host memory they are copied through pinned memory, and nothing waits for the device.
+    Rows in host memory are copied through pinned memory, and nothing waits for the device.
 
     Args:
         vectors: on the device or in host memory.
@@ -34,9 +34,9 @@ def gathered(vectors: Tensor, rows: Tensor, device: torch.device) -> Tensor:
     """
     if vectors.device.type == device.type:
         return vectors.index_select(0, rows)
-    found = torch.empty(len(rows), vectors.shape[1], dtype=vectors.dtype, pin_memory=device.type == "cuda")
-    torch.index_select(vectors, 0, rows, out=found)
-    return found.to(device, non_blocking=True)
+    copied = torch.empty(len(rows), vectors.shape[1], dtype=vectors.dtype, pin_memory=device.type == "cuda")
+    torch.index_select(vectors, 0, rows, out=copied)
+    return copied.to(device, non_blocking=True)
 
 
 def inputs(vectors: Tensor, batch: Batch, device: torch.device) -> tuple[Tensor, ...]:

@@ -125,15 +125,15 @@ def fit(
         step = Graph(updates, prepare)
     while len(history) < max_epochs and not out_of_patience(history, patience):
         epoch = len(history)
-        where = f"{label}: epoch {epoch}"
+        place = f"{label}: epoch {epoch}"
         with repeatable(model), _own_generators(model):
             rest = batches(epoch, progress.step)
             if prepare is not None and not isinstance(step, Graph):
                 rest = (prepare(*batch) for batch in rest)
             train = _train(
-                model, updates, step, rest, seed, ticks, where, progress, saves, curves, comparable
+                model, updates, step, rest, seed, ticks, place, progress, saves, curves, comparable
             )
-        valid = _validate(model, validate, seed, where)
+        valid = _validate(model, validate, seed, place)
         improved = keep == "last" or criterion.improves(valid, history)
         if improved:
             best = checkpoints.snapshot(model)
@@ -151,10 +151,10 @@ def fit(
     if speed is not None and rank() == 0:
         write_speed(progress, speed)
     if history:
-        kept = best_epoch(history)
-        value = history[kept][f"valid.{criterion.name}"]
-        found = label, kept + 1, len(history), criterion.name, value
-        logger.info("%s: kept epoch %d of %d, validation %s %.6g", *found)
+        best_number = best_epoch(history)
+        value = history[best_number][f"valid.{criterion.name}"]
+        facts = label, best_number + 1, len(history), criterion.name, value
+        logger.info("%s: kept epoch %d of %d, validation %s %.6g", *facts)
     else:
         logger.info("%s: untrained, as no step was requested", label)
     if patience is not None and not out_of_patience(history, patience):
@@ -183,7 +183,7 @@ def _train(
         _seed_generators(derive(seed, "step", progress.done, *([rank()] if rank() else [])))
         rate = updates[-1].optimizer.param_groups[0]["lr"]
         for update, values in step(batch):
-            # On a CPU this checks them before the step, so that a bad batch never reaches the weights.
+            # This checks them before the step on a CPU, so that a bad batch never reaches the weights.
             terms.add(update.name, values, last=update is updates[-1])
         progress.step += 1
         progress.done += 1
@@ -219,9 +219,9 @@ class _Terms:
 
     def add(self, update: str, values: Mapping[str, Tensor], *, last: bool) -> None:
         """The terms of one update of the current step; only the last update's total counts."""
-        kept = {name: value.detach().float() for name, value in values.items() if last or name != "total"}
-        row = torch.stack(list(kept.values()))
-        self.waiting.append((self.progress.step, update, list(kept), row))
+        terms = {name: value.detach().float() for name, value in values.items() if last or name != "total"}
+        row = torch.stack(list(terms.values()))
+        self.waiting.append((self.progress.step, update, list(terms), row))
         if self.on_cpu:
             self.read()
 
@@ -265,7 +265,7 @@ def _own_generators(model: nn.Module) -> Iterator[None]:
 
 
 def _seed_generators(seed: int) -> None:
-    """As torch.manual_seed, which on a machine without CUDA takes a millisecond to note the call for later."""
+    """Do as torch.manual_seed, which on a machine without CUDA takes a millisecond to note the call for later."""
     torch.default_generator.manual_seed(seed)
     if torch.cuda.is_initialized():
         torch.cuda.manual_seed_all(seed)
@@ -314,16 +314,16 @@ def _restore(
     path: Path, model: nn.Module, updates: Sequence[Update], identity: Mapping[str, Any]
 ) -> tuple[Progress, dict[str, Tensor]]:
     state = checkpoints.load(path)
-    found = state["identity"]
-    if found != identity:
-        theirs, ours = ("{label} with seed {seed}".format(**one) for one in (found, identity))
+    stored = state["identity"]
+    if stored != identity:
+        theirs, ours = ("{label} with seed {seed}".format(**training) for training in (stored, identity))
         what = "other settings" if theirs == ours else f"{theirs}, not {ours}"
         raise DataError(f"checkpoint {path}: of {what}")
     model.load_state_dict(state["model"])
     for update, optimizer, scheduler in zip(updates, state["optimizers"], state["schedulers"], strict=True):
         update.optimizer.load_state_dict(optimizer)
         for group in update.optimizer.param_groups:
-            # Of the device that it is on now, not of the one where it was saved.
+            # This goes by the device that it is on now, not by the one where it was saved.
             if "capturable" in group:
                 group["capturable"] = group["params"][0].is_cuda
         if update.scheduler is not None:

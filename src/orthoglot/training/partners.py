@@ -59,7 +59,7 @@ def seed(source: Tensor, target: Tensor, draws: Draws) -> Partners:
 
 
 def any_other(language: Tensor, draws: Draws) -> Tensor:
-    """For each row of n batches (n, B) another row of its batch, uniformly drawn (n, B); -1 if there is none.
+    """Draw uniformly another row of its batch for each row of n batches (n, B); -1 if there is none.
 
     Source: docs/papers.md#dream-partners.
     """
@@ -71,7 +71,7 @@ def any_other(language: Tensor, draws: Draws) -> Tensor:
 
 
 def same_language(language: Tensor, draws: Draws) -> Tensor:
-    """For each row of n batches another row of its batch and language, uniformly drawn; -1 if there is none.
+    """Draw uniformly another row of its batch and language for each row of n batches; -1 if there is none.
 
     Args:
         language: (n, B) language ids, at least 0.

@@ -34,7 +34,7 @@ LOWEST_TOTAL = Criterion("total")
 
 @dataclass
 class Progress:
-    """With the weights and the optimisers, all that continuing a training needs."""
+    """All that continuing a training needs beside the weights and the optimisers."""
 
     history: History = field(default_factory=list)  # finished epochs
     first: float | None = None  # total of the first step
@@ -42,7 +42,7 @@ class Progress:
     done: int = 0  # steps in all
     step: int = 0  # steps of the current epoch
     sums: dict[str, float] = field(default_factory=dict)  # of each term over these steps
-    # of each term over the steps since the last point of the curve
+    # sums of each term over the steps since the last point of the curve
     window: dict[str, float] = field(default_factory=dict)
     # points so far: steps done and means of the terms
     curve: list[dict[str, float]] = field(default_factory=list)

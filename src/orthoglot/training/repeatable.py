@@ -11,7 +11,7 @@ from torch import nn
 
 @contextmanager
 def repeatable(model: nn.Module) -> Iterator[None]:
-    """Within the block a model on CUDA is computed by deterministic algorithms, so that a training can be repeated.
+    """Compute a model on CUDA by deterministic algorithms within the block, so that a training can be repeated.
 
     PyTorch raises where it has none. It must not only warn, as attention then adds up its gradients in any order: who
     has asked for warnings before gets them. PyTorch also only warns where cuBLAS has been used without
@@ -39,9 +39,9 @@ def repeatable(model: nn.Module) -> Iterator[None]:
 
 def _products_repeat(device: torch.device) -> bool:
     """Whether PyTorch accepts cuBLAS as deterministic in this process, which it decides at the first product."""
-    one = torch.ones(1, 1, device=device)
+    matrix = torch.ones(1, 1, device=device)
     try:
-        torch.mm(one, one)
+        torch.mm(matrix, matrix)
     except RuntimeError as error:
         if "CUBLAS_WORKSPACE_CONFIG" not in str(error):
             raise

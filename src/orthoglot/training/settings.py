@@ -37,7 +37,7 @@ def _one_of(known: Callable[[], list[str]]) -> Any:
 Architecture = Annotated[str, *_one_of(lambda: [ORIGINAL, *names()])]
 PartnerRule = Annotated[str, *_one_of(lambda: [*PARTNER_RULES])]
 
-# Of how a method is trained, where it is not trained as the others of its preset.
+# Settings by which a method may be trained otherwise than the others of its preset.
 RECIPE = ("stopping", "learning_rate", "max_epochs", "patience")
 # Settings of every trained method.
 TRAINED_SETTINGS = ("centre", *RECIPE)
@@ -54,8 +54,8 @@ def _describe_own_settings(schema: dict[str, Any], method: type[MethodSettings])
     """Add the settings of all architectures to the JSON schema of all methods."""
     if method is MethodSettings:
         for form in names():
-            own = architecture(form).settings.model_json_schema()["properties"]
-            schema["properties"] = own | schema["properties"]
+            properties = architecture(form).settings.model_json_schema()["properties"]
+            schema["properties"] = properties | schema["properties"]
 
 
 class MethodSettings(Settings):
@@ -95,12 +95,12 @@ class MethodSettings(Settings):
         if (name := values.get("architecture")) not in (ORIGINAL, *names()):
             return handler({key: value for key, value in values.items() if key in cls.model_fields})
         form = _form(name)
-        own = form.settings if form else Settings
-        taken = [*own.model_fields, *(TRAINED_SETTINGS if isinstance(form, Trained) else ())]
+        settings = form.settings if form else Settings
+        taken = [*settings.model_fields, *(TRAINED_SETTINGS if isinstance(form, Trained) else ())]
         for setting in (*own_settings(), *TRAINED_SETTINGS):
             if setting not in taken and values.get(setting) is not None:
                 raise ValueError(f"{setting} does nothing with architecture {name!r}")
-        return cast(Self, _with_own_settings(own).model_validate(values))
+        return cast(Self, _with_own_settings(settings).model_validate(values))
 
     @property
     def own_settings(self) -> dict[str, Any]:
@@ -111,8 +111,8 @@ class MethodSettings(Settings):
 
     def recipe(self, preset: DecompositionSettings) -> DecompositionSettings:
         """How this method is trained: as all of a preset, but for settings of its own."""
-        own = {name: value for name in RECIPE if (value := getattr(self, name)) is not None}
-        return preset.model_copy(update=own)
+        own_values = {name: value for name in RECIPE if (value := getattr(self, name)) is not None}
+        return preset.model_copy(update=own_values)
 
     @property
     def by_language(self) -> bool:

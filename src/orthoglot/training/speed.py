@@ -121,4 +121,4 @@ def listed(speeds: Iterable[tuple[str, Speed]]) -> str:
         names.setdefault(speed.hardware, {})[name] = None
     if len(names) == 1:
         return next(iter(names))
-    return "; ".join(f"{where}: {', '.join(trainings)}" for where, trainings in names.items())
+    return "; ".join(f"{machine}: {', '.join(trainings)}" for machine, trainings in names.items())

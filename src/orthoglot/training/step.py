@@ -42,7 +42,7 @@ def take(updates: Sequence[Update], batch: Any) -> Iterator[tuple[Update, Values
 class Graph:
     """All updates on a batch as one CUDA graph: a step starts once, not each of its hundred kernels.
 
-    The first steps run without it, with the same bits. Of an optimiser, `capturable` must be set.
+    The first steps run without it, with the same bits. An optimiser must have `capturable` set.
 
     Args:
         updates: without schedulers, which a graph does not repeat.

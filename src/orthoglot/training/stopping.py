@@ -55,8 +55,8 @@ def without_opponents(values: Mapping[str, float], weights: Mapping[str, float])
 class Retrieval:
     """P@1 of the meaning part on validation pairs, percent: both directions, mean over pairs of languages.
 
-    Of each pair of languages the first 300 validation pairs query, among 1,000 candidates: the others are training
-    pairs. Cosines; of equal ones the first candidate wins.
+    The first 300 validation pairs of each pair of languages query, among 1,000 candidates: the others are training
+    pairs. Cosines are compared; of equal ones the first candidate wins.
 
     Args:
         valid, train: rows of the vectors that `score` is given, on the CPU.
@@ -65,7 +65,7 @@ class Retrieval:
 
     def __init__(self, valid: PairRows, train: PairRows) -> None:
         others = dict(train.by_languages())
-        # By pair of languages: the rows of each side, and how many of them query.
+        # The rows of each side of each pair of languages, and how many of them query.
         self.pools: list[tuple[Tensor, Tensor, int]] = []
         for pair, rows in valid.by_languages():
             held = rows.take(slice(0, QUERIES))
@@ -89,10 +89,10 @@ class Retrieval:
 
 def both_directions(source: np.ndarray, target: np.ndarray, queries: int) -> np.ndarray:
     """Share of the two sides of each of the first pairs (queries,) whose nearest neighbour is the other side."""
-    own = np.arange(queries)
+    rows = np.arange(queries)
     # The length of a query changes nothing, so that of its candidates alone counts.
     hits = (
-        (query[:queries] @ unit(others).T).argmax(axis=1) == own
+        (query[:queries] @ unit(others).T).argmax(axis=1) == rows
         for query, others in ((source, target), (target, source))
     )
     return np.mean([*hits], axis=0)

@@ -13,8 +13,8 @@ def fit(moments: Moments) -> dict[str, np.ndarray]:
     """meaning = e - W^+ P W (e - mean), with W the whitening of all vectors, P onto the whitened class means.
 
     W = C^(-1/2), C the covariance of all training vectors whatever their language; P projects onto the span of
-    W (mean of language k - mean). Of all affine maps after which the languages have one mean it moves the vectors
-    least, in every quadratic norm. At most K - 1 directions change; applying it needs no language.
+    W (mean of language k - mean). It moves the vectors least, in every quadratic norm, of all affine maps after which
+    the languages have one mean. At most K - 1 directions change; applying it needs no language.
 
     Args:
         moments: with products, of at least two languages.
@@ -35,7 +35,7 @@ def fit(moments: Moments) -> dict[str, np.ndarray]:
     # A direction without variance holds no language either: pseudo-inverse.
     kept = sizes > max(sizes[-1], 0) * len(sizes) * np.finfo(np.float64).eps
     spread, axes = np.sqrt(sizes[kept]), directions[:, kept]
-    # In the coordinates of `axes` W divides by the spread and W^+ multiplies by it.
+    # W divides by the spread, in the coordinates of `axes`, and W^+ multiplies by it.
     whitened = np.sqrt(share)[:, None] * (means - mean) @ axes / spread
     _, lengths, basis = np.linalg.svd(whitened, full_matrices=False)
     # A length is the root of the variance that language explains in a whitened direction, so at most 1.

@@ -44,8 +44,8 @@ def apply(weights: Weights, vectors: np.ndarray, languages: Languages) -> Split:
     """Meaning and language of vectors (N, D)."""
     meaning = vectors.copy()
     for k in np.unique(languages.rows):
-        own, components = languages.rows == k, weights["components"][k]
-        meaning[own] -= vectors[own] @ components.T @ components
+        in_language, components = languages.rows == k, weights["components"][k]
+        meaning[in_language] -= vectors[in_language] @ components.T @ components
     return meaning, vectors - meaning
 
 

@@ -26,9 +26,11 @@ def fit(moments: Moments, pairs: PairMoments) -> dict[str, np.ndarray]:
     sums = np.zeros(means.shape)
     for pair, n in pairs.counts.items():
         first, second = (moments.languages.index(language) for language in pair)
-        for (one, other), total in zip(((first, second), (second, first)), pairs.sums[pair], strict=True):
-            counts[one, other] += n
-            sums[one, other] += total
+        for (language, partner), total in zip(
+            ((first, second), (second, first)), pairs.sums[pair], strict=True
+        ):
+            counts[language, partner] += n
+            sums[language, partner] += total
     seen = (counts > 0) & ~np.eye(len(counts), dtype=bool)
     means[seen] = sums[seen] / counts[seen][:, None]
     return {"means": means}

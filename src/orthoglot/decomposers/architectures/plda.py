@@ -48,7 +48,7 @@ class Scatter:
 
     @classmethod
     def of(cls, moments: Moments, pairs: PairMoments) -> Self:
-        """Of moments of unit vectors, with products.
+        """The scatter that moments of unit vectors, with products, have.
 
         Raises:
             DataError: no translation, or vectors of one number.
@@ -140,12 +140,15 @@ def _shared(pairs: PairMoments) -> tuple[np.ndarray, float]:
     """
     counts = {pair: n for pair, n in pairs.counts.items() if n}
     total = sum(counts.values())
-    shared = {pair: n * pairs.covariance(pair) for pair, n in counts.items()}
-    shared = {pair: (one + one.T) / 2 for pair, one in shared.items()}
-    mean = np.sum([*shared.values()], axis=0) / total
+    covariances = {pair: n * pairs.covariance(pair) for pair, n in counts.items()}
+    covariances = {pair: (covariance + covariance.T) / 2 for pair, covariance in covariances.items()}
+    mean = np.sum([*covariances.values()], axis=0) / total
     weights = {names: (n / total) ** 2 for names, n in counts.items()}
     least = sum(weights.values())
-    apart = sum(weights[names] * np.sum((one / counts[names] - mean) ** 2) for names, one in shared.items())
+    apart = sum(
+        weights[names] * np.sum((covariance / counts[names] - mean) ** 2)
+        for names, covariance in covariances.items()
+    )
     distance = (1 - least) * np.sum((mean - _isotropic(mean)) ** 2)
     return mean, min(1.0, max(least, apart / distance)) if distance else 1.0
 
@@ -202,11 +205,11 @@ def maps(scatter: Scatter, shrinkage: float) -> dict[str, np.ndarray]:
     directions, w = scatter.directions(shrinkage)
     meaning, offset, worth = _meaning(scatter, directions, w)
     # Those with the least w are left out.
-    kept = directions[:, max(1, len(scatter.languages) - 1) :]
-    weighed = kept.T @ scatter.spread
+    chosen = directions[:, max(1, len(scatter.languages) - 1) :]
+    weighed = chosen.T @ scatter.spread
     # Where vectors vary by less than a millionth of their largest variance, a prediction would amplify rounding.
-    inverse = np.linalg.pinv(weighed @ kept, rcond=1e-6, hermitian=True)
-    language = np.eye(len(scatter.mean)) - kept @ inverse @ weighed
+    inverse = np.linalg.pinv(weighed @ chosen, rcond=1e-6, hermitian=True)
+    language = np.eye(len(scatter.mean)) - chosen @ inverse @ weighed
     return {"mean": scatter.mean, "meaning": meaning, "offset": offset, WORTH: worth, "language": language}
 
 

@@ -15,7 +15,7 @@ from orthoglot.decomposers.moments import Block, Moments, PairMoments
 from orthoglot.errors import DataError
 from orthoglot.settings import Settings
 
-# From the rotation that fits the translations best to none, almost.
+# They go from the rotation that fits the translations best to almost none.
 RIDGES = [0.0, 0.1, 0.3, 1.0, 3.0, 10.0]
 
 
@@ -34,8 +34,8 @@ def fit(moments: Moments, pairs: PairMoments, ridge: float) -> dict[str, np.ndar
     vectors with their translations, both centred. The pivot, the language of most sentence pairs, is not turned. A
     language without translations into it goes through the language that it shares most pairs with, and so on.
 
-    With few more pairs than dimensions, the best rotation of these pairs turns other text wrongly. The ridge t draws it
-    towards no rotation, which is `centering`.
+    The best rotation of few more pairs than dimensions turns other text wrongly. The ridge t draws it towards no
+    rotation, which is `centering`.
 
     Args:
         moments: means of all languages.
@@ -81,9 +81,9 @@ def _maps(languages: Sequence[str], pairs: PairMoments, ridge: float) -> dict[st
     for (first, second), n in pairs.counts.items():
         covariance = pairs.covariance((first, second))
         covariance += ridge * max(np.trace(covariance), 0) / pairs.dim * np.eye(pairs.dim)
-        for a, b, own in ((first, second, covariance), (second, first, covariance.T)):
+        for a, b, directed in ((first, second, covariance), (second, first, covariance.T)):
             links[a][b] = n
-            covariances[a, b] = own
+            covariances[a, b] = directed
     pivot = max(languages, key=lambda language: sum(links[language].values()))
     maps = {pivot: np.eye(pairs.dim)}
     while len(maps) < len(languages):

@@ -56,8 +56,8 @@ def apply(weights: Weights, vectors: np.ndarray, languages: Languages) -> Split:
     """Meaning and language of vectors (N, D): each language's own affine map. Procrustes shares it."""
     meaning = np.empty_like(vectors)
     for k in np.unique(languages.rows):
-        own = languages.rows == k
-        meaning[own] = (vectors[own] - weights["means"][k]) @ weights["maps"][k]
+        in_language = languages.rows == k
+        meaning[in_language] = (vectors[in_language] - weights["means"][k]) @ weights["maps"][k]
     return meaning, vectors - meaning
 
 

@@ -24,7 +24,7 @@ SAVED_AS = ("ems", "pretrained", "sentence-transformers")
 
 
 def names() -> list[str]:
-    """Of the kinds, in order of the alphabet."""
+    """The names of the kinds, in order of the alphabet."""
     return [*registry.names(sys.modules[__name__])]
 
 

@@ -31,21 +31,21 @@ class LaserSettings(FrozenSettings):
 
 
 def make(settings: LaserSettings, name: str, output: Path) -> None:
-    """As `link`."""
+    """Do as `link`."""
     from orthoglot.encoders.link import link
 
     link(settings, name, output)
 
 
 def load(folder: Path, device: str, precision: Precision) -> Encoder:
-    """As `LaserEncoder.load`."""
+    """Do as `LaserEncoder.load`."""
     from orthoglot.encoders.laser import LaserEncoder
 
     return LaserEncoder.load(folder, device, precision)
 
 
 def tokenizer(place: Path, name: str) -> LaserTokenizer:
-    """As `open_tokenizer` of LASER."""
+    """Do as `open_tokenizer` of LASER."""
     from orthoglot.encoders.laser_tokenizers import open_tokenizer
 
     return open_tokenizer(place, name)

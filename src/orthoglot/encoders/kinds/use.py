@@ -49,14 +49,14 @@ class UseSettings(FrozenSettings):
 
 
 def make(settings: UseSettings, name: str, output: Path) -> None:
-    """As `link_packaged`."""
+    """Do as `link_packaged`."""
     from orthoglot.encoders.link import link_packaged
 
     link_packaged(settings, name, output)
 
 
 def load(folder: Path, device: str, precision: Precision) -> Encoder:
-    """As `UseEncoder.load`."""
+    """Do as `UseEncoder.load`."""
     from orthoglot.encoders.use import UseEncoder
 
     return UseEncoder.load(folder, device, precision)
@@ -79,7 +79,7 @@ def place(checkpoint: str, _: str) -> Path:
 
 
 def unpack(_: UseSettings, files: Sequence[Path], output: Path) -> tuple[str, str]:
-    """As `orthoglot.encoders.usem3.convert`, of weights and SentencePiece model."""
+    """Do as `orthoglot.encoders.usem3.convert`, with weights and SentencePiece model."""
     from orthoglot.encoders.usem3 import convert
 
     weights, pieces = files

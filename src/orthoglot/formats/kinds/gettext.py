@@ -72,7 +72,7 @@ class GettextSettings(Corpus):
         Raises:
             ConfigError: the folder has no catalogue of a language.
         """
-        found: dict[str, dict[str, Any]] = {}
+        sources: dict[str, dict[str, Any]] = {}
         files = catalogues_below(Path(self.folder)) if self.folder else []
         for code in self.languages:
             names = self.languages[code] if isinstance(self.languages, dict) else []
@@ -80,16 +80,16 @@ class GettextSettings(Corpus):
                 "paths": [path.as_posix() for paths in choose(files, code, names) for path in paths]
             }
             if self.packages:
-                chosen = {"packages": {name: one.model_dump() for name, one in self.packages.items()}}
+                chosen = {"packages": {name: pin.model_dump() for name, pin in self.packages.items()}}
             elif not chosen["paths"]:
                 raise ConfigError(f"{self.folder} has no message catalogue in {code}")
-            found[f"{self.pivot}-{code}"] = {
+            sources[f"{self.pivot}-{code}"] = {
                 "kind": "gettext",
                 "locales": names,
                 "min_words": self.min_words,
                 **chosen,
             }
-        return found
+        return sources
 
 
 SETTINGS = GettextSettings
@@ -126,8 +126,8 @@ def read(source: Source, first: str, second: str) -> Iterator[Item]:
         files = package_catalogues(name, pin.version, pin.sha256)
         sets += [[files[path] for path in paths] for paths in choose(files, second, source.locales)]
     if not sets:
-        where = ", ".join(source.packages) or "these files"
-        raise DataError(f"{source.name}: no message catalogue in {second} in {where}")
+        packages = ", ".join(source.packages) or "these files"
+        raise DataError(f"{source.name}: no message catalogue in {second} in {packages}")
     for paths in sets:
         for item in _merged(paths):
             few = isinstance(item, SentencePair) and len(item.source.split()) < source.min_words
@@ -136,13 +136,13 @@ def read(source: Source, first: str, second: str) -> Iterator[Item]:
 
 def _merged(paths: Sequence[Path]) -> Iterator[Item]:
     """The messages of some locales of one set of translations, each from the first that has a pair of it."""
-    found: dict[Key, list[Item]] = {}
+    by_key: dict[Key, list[Item]] = {}
     for path in paths:
         for key, units in entries(path):
             items = [unit.item for unit in units]
-            if key not in found or (_any_pair(items) and not _any_pair(found[key])):
-                found[key] = items
-    return chain.from_iterable(found.values())
+            if key not in by_key or (_any_pair(items) and not _any_pair(by_key[key])):
+                by_key[key] = items
+    return chain.from_iterable(by_key.values())
 
 
 def _any_pair(items: Sequence[Item]) -> bool:

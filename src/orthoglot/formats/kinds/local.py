@@ -40,8 +40,8 @@ class LocalSettings(PairedSettings):
 
     @model_validator(mode="after")
     def _each_pair_has_files_of_its_own(self) -> Self:
-        found = self.pair_sources("").values()
-        kinds_of = {source["kind"] for source in found}
+        all_sources = self.pair_sources("").values()
+        kinds_of = {source["kind"] for source in all_sources}
         if ("csv" in kinds_of) if not self.columns else not kinds_of <= {"csv", "parquet"}:
             raise ValueError(
                 "columns: CSV files (.csv) need them, e.g. [1, 2], and other files than tables have none"
@@ -52,7 +52,9 @@ class LocalSettings(PairedSettings):
             raise ValueError("columns: of one file, name the source's and the target's")
         # Some translation memories state the languages of each text.
         sources = [
-            source for source in found if not getattr(load(kinds, source["kind"]), "OF_MANY_PAIRS", False)
+            source
+            for source in all_sources
+            if not getattr(load(kinds, source["kind"]), "OF_MANY_PAIRS", False)
         ]
         if len({(*source["paths"], *source.get("columns", [])) for source in sources}) < len(sources):
             raise ValueError(
@@ -62,7 +64,7 @@ class LocalSettings(PairedSettings):
 
     def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
         """See `Corpus.pair_sources`."""
-        found: dict[str, dict[str, Any]] = {}
+        sources: dict[str, dict[str, Any]] = {}
         for pair, name in by_name(self.pairs).items():
             source, target = parse_pair(pair)
             names = {"pair": pair, "source": source, "target": target, "name": name}
@@ -74,10 +76,10 @@ class LocalSettings(PairedSettings):
             kind = form_of(paths)
             if columns and kind == "local" and len(paths) == 1:
                 kind = "csv"
-            found[pair] = {"kind": kind, "paths": paths}
-            found[pair] |= {"columns": columns} if columns else {}
-            found[pair] |= {"detokenise": self.detokenise} if self.detokenise else {}
-        return self.limited(found)
+            sources[pair] = {"kind": kind, "paths": paths}
+            sources[pair] |= {"columns": columns} if columns else {}
+            sources[pair] |= {"detokenise": self.detokenise} if self.detokenise else {}
+        return self.limited(sources)
 
 
 SETTINGS = LocalSettings

@@ -22,7 +22,7 @@ from orthoglot.settings import Language, Name
 from orthoglot.text.archives import opened
 from orthoglot.text.bitext import CHUNK_BYTES, Item, aligned, decoded
 
-# As `opus_get` and `opus_read` of opustools call them.
+# The names that `opus_get` and `opus_read` of opustools have for them.
 Preprocess = Literal["moses", "xml", "raw"]
 FILES_OF_XML = (
     "{}.xml.gz",
@@ -112,7 +112,7 @@ class OpusSettings(PairedSettings):
         One, called as the pair, unless `spellings` has one of the two languages.
         """
         chosen = [
-            [(one, [one]) for one in self.spellings[code]]
+            [(spelling, [spelling]) for spelling in self.spellings[code]]
             if code in self.spellings
             else [(code, spellings(code))]
             for code in parse_pair(pair)
@@ -149,18 +149,20 @@ class OpusSettings(PairedSettings):
 
     def with_pairs(self, pairs: Collection[str]) -> Self:
         """The same corpus in some of its language pairs."""
-        kept = [pair for pair in self.pairs if pair in pairs]
+        pairs_left = [pair for pair in self.pairs if pair in pairs]
         named = {
-            "max_pairs": kept,
-            "spellings": [code for pair in kept for code in parse_pair(pair)],
-            "sha256": [key for pair in kept for name in self.archives(pair) for key in self.files(name)],
+            "max_pairs": pairs_left,
+            "spellings": [code for pair in pairs_left for code in parse_pair(pair)],
+            "sha256": [
+                key for pair in pairs_left for name in self.archives(pair) for key in self.files(name)
+            ],
         }
         fewer = {
             field: {key: value for key, value in values.items() if key in keys}
             for field, keys in named.items()
             if isinstance(values := getattr(self, field), dict)
         }
-        return self.model_copy(update={"pairs": kept, **fewer})
+        return self.model_copy(update={"pairs": pairs_left, **fewer})
 
 
 SETTINGS = OpusSettings
@@ -203,15 +205,15 @@ def members(path: Path, source: str, target: str) -> list[str]:
     """The names of the source's and the target's text: their last part is the language, or a variety of it."""
     with opened(path) as archive:
         names = [name for name in archive.namelist() if not name.startswith("__MACOSX/")]
-    found = []
+    texts = []
     for language in (source, target):
         mine = [name for name in names if "." in name and of_locale(name.rpartition(".")[2]) == language]
         if len(mine) != 1:
             raise DataError(
                 f"{path} has {len(mine)} members in {language}, not 1; it holds {', '.join(names)}"
             )
-        found += mine
-    return found
+        texts += mine
+    return texts
 
 
 def _lines(path: Path, member: str) -> Iterator[str]:

@@ -29,8 +29,10 @@ def units(source: Source, first: str, second: str) -> Iterator[Unit]:
     """
     path = Path(source.paths[0])
     stated = opened(path).metadata.get("Language", "").strip()
-    into_first, into_second = (bool(locales(one, [stated], any_script=True)) for one in (first, second))
-    # Of two varieties of a language, one may be the language alone: pt and pt-BR.
+    into_first, into_second = (
+        bool(locales(language, [stated], any_script=True)) for language in (first, second)
+    )
+    # One of two varieties of a language may be the language alone: pt and pt-BR.
     swapped = into_first and (not into_second or tag_of(first) == tag_of(stated))
     if stated and not (into_first or into_second):
         raise DataError(f"{path}: translates into {stated!r}, which is neither {first} nor {second}")

@@ -29,8 +29,8 @@ def read(source: Source, first: str, second: str) -> Iterator[Item]:
 def units(source: Source, first: str, second: str) -> Iterator[Unit]:
     """A pair for each translation unit that has both languages, see `Varieties`.
 
-    Of several texts with one tag the first that is not blank counts; each further one is left out
-    (`further_variant`). Left out is a unit without one of the languages (`other_languages`), and what
+    The first text that is not blank counts of several with one tag; each further one is left out
+    (`further_variant`). So are a unit without one of the languages (`other_languages`), and what
     `orthoglot.text.messages.plain` leaves out.
 
     Raises:
@@ -64,11 +64,11 @@ def units(source: Source, first: str, second: str) -> Iterator[Unit]:
 def stated(path: Path) -> list[str]:
     """The tags of a file's units, those of its header's source language first."""
     source, tags = "", dict[str, None]()
-    for one, _ in elements(path, "tmx", {"header", "tu"}):
-        if local(one) == "header":
-            source = one.get("srclang", "")
+    for element, _ in elements(path, "tmx", {"header", "tu"}):
+        if local(element) == "header":
+            source = element.get("srclang", "")
         else:
-            tags |= dict.fromkeys(_segments(one))
+            tags |= dict.fromkeys(_segments(element))
     return sorted(tags, key=lambda tag: (tag != source, of_locale(tag) != of_locale(source)))
 
 

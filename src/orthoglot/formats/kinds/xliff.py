@@ -46,9 +46,9 @@ def units(source: Source, first: str, second: str) -> Iterator[Unit]:
         DataError: the file cannot be read, or no unit is in both languages.
     """
     path = Path(source.paths[0])
-    every = _tags(path)
-    implied = _implied_language([tag for tag in every if tag], (first, second)) if "" in every else ""
-    varieties = Varieties((first, second), lambda: [*every, implied])
+    all_tags = _tags(path)
+    implied = _implied_language([tag for tag in all_tags if tag], (first, second)) if "" in all_tags else ""
+    varieties = Varieties((first, second), lambda: [*all_tags, implied])
     paired = False
     held: set[str] = set()
     for number, (unit, around) in enumerate(elements(path, "xliff", {"trans-unit", "segment"})):
@@ -63,7 +63,7 @@ def units(source: Source, first: str, second: str) -> Iterator[Unit]:
         if chosen[0] == tags[1]:
             sides.reverse()
         written = SentencePair(*map(text, sides))
-        translated = all(one.get("translate") != "no" for one in (*around, unit))
+        translated = all(element.get("translate") != "no" for element in (*around, unit))
         item: Item
         if not translated or not all(text(side, codes=True).strip() for side in sides):
             item = LeftOut("untranslated")
