@@ -568,7 +568,7 @@ def test_the_shell_completes_commands(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_help_has_an_example_and_loads_no_library_that_takes_seconds() -> None:
-    for verb, text in help_of(*VERBS, "align", "export", "langs").items():
+    for verb, text in help_of(*VERBS, "align", "export", "study show").items():
         assert f"Example: orthoglot {verb} " in " ".join(text.split())
 
 

@@ -89,7 +89,7 @@ def test_a_new_format_or_benchmark_changes_no_key_and_a_changed_one_those_that_i
     edit: Edit, tmp_path: Path
 ) -> None:
     before = keys()
-    for folder in ("formats", "benchmarks"):
+    for folder in ("formats", "study/benchmarks"):
         (tmp_path / f"src/orthoglot/{folder}/kinds/new.py").write_text("SETTINGS = None\n")
     digests.forget()
     assert changed(before) == set()

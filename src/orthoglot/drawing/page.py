@@ -15,7 +15,7 @@ TABLES = Path(__file__).with_name("tables.js")
 
 
 def render(template: Path, script: Path = TABLES, **values: Any) -> str:
-    """The page of a template that extends `page.html.j2` of this folder.
+    """The page of a template that extends the one of this folder.
 
     What is not `Markup` is escaped; a name without a value is an error.
 
