@@ -39,15 +39,15 @@ def validate(
     # Rows, terms and vectors of each batch: an accelerator is not waited for before the last one.
     made: list[tuple[np.ndarray, dict[str, Tensor], HostCopy]] = []
     for rows, batch in batches:
-        terms, found = model.terms(batch)
-        made.append((rows, terms, HostCopy(found.float())))
+        terms, encoded = model.terms(batch)
+        made.append((rows, terms, HostCopy(encoded.float())))
     assert made, "no validation batch"
     vectors: Tensor | None = None
     for rows, terms, copy in made:
-        found = copy.wait()
+        encoded = copy.wait()
         if vectors is None:
-            vectors = torch.empty(2, sum(sizes), found.shape[1])
-        vectors[:, torch.from_numpy(rows)] = found.view(2, len(rows), -1)
+            vectors = torch.empty(2, sum(sizes), encoded.shape[1])
+        vectors[:, torch.from_numpy(rows)] = encoded.view(2, len(rows), -1)
         for term, value in terms.items():
             sums[term] = sums.get(term, 0.0) + float(value) * len(rows)
     assert vectors is not None
