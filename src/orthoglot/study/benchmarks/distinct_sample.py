@@ -18,7 +18,7 @@ from orthoglot.text.bitext import SentencePair, blocks
 from orthoglot.text.hashes import hashes
 from orthoglot.text.keys import normalised
 
-# Of the pairs that are kept on the way, over those that are wanted: some repeat a sentence.
+# The pairs that are kept on the way over those that are wanted: some repeat a sentence.
 SPARE = 1.5
 LAST = np.uint64(2**64 - 1)
 
@@ -50,16 +50,16 @@ def sample(
 
 
 def lowest(pairs: Iterable[SentencePair], room: int, seed: int) -> tuple[list[SentencePair], int, bool]:
-    """Of the distinct pairs the first `room` in the order of chance; how many were read; whether there are more."""
+    """The first `room` distinct pairs in the order of chance; how many were read; whether there are more."""
     person = derive(seed, "distinct sample").to_bytes(8, "big")
     places, held = np.empty(0, dtype=np.uint64), list[SentencePair]()
     count, edge, more = 0, LAST, False
     for block in blocks(iter(pairs)):
         count += len(block)
-        found = hashes(("\t".join(pair) for pair in block), person)
-        rows = np.flatnonzero(found <= edge)
+        digests = hashes(("\t".join(pair) for pair in block), person)
+        rows = np.flatnonzero(digests <= edge)
         more |= len(rows) < len(block)
-        places = np.concatenate([places, found[rows]])
+        places = np.concatenate([places, digests[rows]])
         held += [block[row] for row in rows.tolist()]
         if len(held) > 2 * room:
             places, held, cut = _first(places, held, room)

@@ -63,7 +63,7 @@ def collect(settings: CodeSwitchedSettings, paths: Paths, output: Path) -> dict[
     Returns rate and seed, and of each language how many pairs were kept; and in these the words, those that the
     dictionary knows, and those that were swapped.
     """
-    found = {}
+    by_language = {}
     for foreign, (*texts, words) in sorted(paths.items()):
         parse_pair(f"{foreign}-{settings.pivot}")
         dictionary = read_dictionary(words)
@@ -84,8 +84,8 @@ def collect(settings: CodeSwitchedSettings, paths: Paths, output: Path) -> dict[
         if not rows:
             raise DataError(f"{texts[0]}: the dictionary {words} knows no word of any sentence")
         write_pairs(output / f"{foreign}-{settings.pivot}.{CODE_SWITCHED}.tsv.gz", rows)
-        found[foreign] = {"rate": settings.rate, "seed": settings.seed, **counts}
-    return found
+        by_language[foreign] = {"rate": settings.rate, "seed": settings.seed, **counts}
+    return by_language
 
 
 def read(folder: Path) -> list[PairSet]:
@@ -150,12 +150,12 @@ def marked(sentence: str, mixed: str) -> str:
     """The mixed sentence with the words that the sentence lacks at their place between asterisks."""
     before, after = sentence.split(), mixed.split()
     if len(before) == len(after):
-        kept = [old == new for old, new in zip(before, after, strict=True)]
+        unchanged = [old == new for old, new in zip(before, after, strict=True)]
     else:  # a translation has several words
         blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
         places = {start + n for _, start, length in blocks for n in range(length)}
-        kept = [n in places for n in range(len(after))]
-    return " ".join(word if same else f"*{word}*" for word, same in zip(after, kept, strict=True))
+        unchanged = [n in places for n in range(len(after))]
+    return " ".join(word if same else f"*{word}*" for word, same in zip(after, unchanged, strict=True))
 
 
 def _parts(sentence: str) -> list[tuple[str, str, str]]:
