@@ -28,7 +28,7 @@ NOTE = (
     "apart: the lowest B - A and the highest that the two intervals allow, which is wider."
 )
 
-# One of each of `COLUMNS`.
+# A value of each of `COLUMNS`.
 Name = tuple[str, str, str, str, str, str]
 
 
@@ -68,11 +68,11 @@ def compare(
         typer.echo(table.to_string(index=False, na_rep="", float_format="{:.2f}".format))
         typer.echo(NOTE)
     for name, mine, other in (("A", ours, theirs), ("B", theirs, ours)):
-        only = [one for one in mine.numbers.index if one not in other.numbers.index]
+        only = [number for number in mine.numbers.index if number not in other.numbers.index]
         if only:
             typer.echo(f"only in {name}: {len(only)}", err=csv)
-            for one in only:
-                typer.echo(f"  {' '.join(one)}", err=csv)
+            for number in only:
+                typer.echo(f"  {' '.join(number)}", err=csv)
 
 
 def read_run(place: str, **wanted: str) -> Run:
