@@ -209,11 +209,11 @@ def invent(code: str, seed: int, synonyms: float = 0.0) -> Language:
 
 def _inherited(grammar: Grammar, seed: int, random: Random) -> dict[str, str]:
     """The words that a language shares with its relative, after its own sound changes."""
-    kept = {}
+    inherited = {}
     for name, form in invent(grammar.relative, seed).lexicon.items():
         for change in grammar.changes.split():
             old, new = change.split(":")
             form = form.replace(old, new)
         if random.random() < KEPT:
-            kept[name] = form
-    return kept
+            inherited[name] = form
+    return inherited
