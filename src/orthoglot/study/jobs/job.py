@@ -138,7 +138,7 @@ class Job:
     def _check_inputs(self) -> dict[str, tuple[str, str | None]]:
         """Compare every input folder with its receipt; its key and contents, for the receipt of this job."""
         read: dict[str, tuple[str, str | None]] = {}
-        for folder, key in (one for folders in self._inputs.values() for one in folders.items()):
+        for folder, key in (item for folders in self._inputs.values() for item in folders.items()):
             receipts.check(Path(folder), key, record=True)
             read[folder] = (key, None if receipts.trusting() else receipts.contents(Path(folder), key))
         return read
