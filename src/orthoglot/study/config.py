@@ -190,26 +190,26 @@ class Params(Settings):
             for other in getattr(corpus, "unless_in", []):
                 known(other, self.corpora.keys() - {name}, f"corpora.{name}.unless_in")
         for name, preset in self.presets.items():
-            where = f"presets.{name}"
+            key = f"presets.{name}"
             for kind in ("corpora", "benchmarks", "encoders", "methods"):
                 for chosen in getattr(preset, kind):
-                    known(chosen, getattr(self, kind), f"{where}.{kind}")
+                    known(chosen, getattr(self, kind), f"{key}.{kind}")
             for chosen in preset.optional:
-                known(chosen, [*self.encoders, *self.benchmarks], f"{where}.optional")
+                known(chosen, [*self.encoders, *self.benchmarks], f"{key}.optional")
             for chosen in preset.encoders:
                 if isinstance(refused := self.encoders[chosen], RefusedSettings):
                     refuse(refused, chosen)
             if not self.corpora_of(name):
                 said = f"languages: no corpus has text in {', '.join(preset.languages)}"
                 nothing = "corpora: `unless_in` leaves nothing of them"
-                raise ConfigError(f"{where}.{said if preset.languages else nothing}")
+                raise ConfigError(f"{key}.{said if preset.languages else nothing}")
             for chosen in preset.baselines:
-                known(chosen, self.methods, f"{where}.baselines")
+                known(chosen, self.methods, f"{key}.baselines")
             if "tatoeba" in preset.evaluation.tasks and not preset.benchmarks:
-                raise ConfigError(f"{where}: the task tatoeba needs at least one benchmark")
-            self._check_ablations(preset.ablations, f"{where}.ablations")
+                raise ConfigError(f"{key}: the task tatoeba needs at least one benchmark")
+            self._check_ablations(preset.ablations, f"{key}.ablations")
             if preset.fine_tuning:
-                self._check_fine_tuning(preset, preset.fine_tuning, f"{where}.fine_tuning")
+                self._check_fine_tuning(preset, preset.fine_tuning, f"{key}.fine_tuning")
         for name, encoder in self.encoders.items():
             self._check_origins(name, encoder)
         for name in self.encoders:
@@ -261,7 +261,7 @@ class Params(Settings):
         named: dict[str, str] = {}
         for place, ablation in enumerate(ablations):
             encoder = ablation.encoder
-            of_kind = [name for name, one in self.encoders.items() if one.kind in self.variants]
+            of_kind = [name for name, settings in self.encoders.items() if settings.kind in self.variants]
             known(encoder, of_kind, f"{where}.{place}.encoder")
             kind = self.encoders[encoder].kind
             if kind in named:
@@ -275,11 +275,11 @@ class Params(Settings):
 
     def _check_origins(self, name: str, encoder: EncoderSettings) -> None:
         """The encoders that a training needs exist and serve as what it takes them for."""
-        where = f"encoders.{name}"
+        key = f"encoders.{name}"
         for role, field in (("teacher", "teacher"), ("start", "network.encoder")):
             if (origin := encoder.origins.get(role)) is not None:
-                suitable = [other for other, one in self.encoders.items() if role in one.serves_as]
-                known(origin, suitable, f"{where}.{field}")
+                suitable = [other for other, settings in self.encoders.items() if role in settings.serves_as]
+                known(origin, suitable, f"{key}.{field}")
         if not (isinstance(encoder, TrainingSettings) and isinstance(encoder.network, EncoderNetwork)):
             return
         start = encoder.network.encoder
@@ -287,11 +287,11 @@ class Params(Settings):
         if isinstance(self.encoders[start], EmsSettings):
             if encoder.network.vector != "own":
                 raise ConfigError(
-                    f"{where}.network.vector: {start} is an EMS network, whose vector is its mean state; give own"
+                    f"{key}.network.vector: {start} is an EMS network, whose vector is its mean state; give own"
                 )
             if encoder.predicts_tokens:
                 raise ConfigError(
-                    f"{where}.mlm.weight: {start} is an EMS network, which has no head that predicts tokens; give 0.0"
+                    f"{key}.mlm.weight: {start} is an EMS network, which has no head that predicts tokens; give 0.0"
                 )
 
     def _check_chain(self, name: str) -> None:
@@ -338,7 +338,8 @@ class Params(Settings):
             tested = [
                 name
                 for name, stages in self.taught(self.selected).items()
-                if not {name, *(one.train for one in stages), *(one.valid for one in stages)} & {*names}
+                if not {name, *(stage.train for stage in stages), *(stage.valid for stage in stages)}
+                & {*names}
             ]
             encoders = [name for name in self.tuned_encoders(self.selected) if name not in names]
             left = settings.model_copy(update={"benchmarks": tested, "encoders": encoders})
@@ -346,7 +347,7 @@ class Params(Settings):
         return self.model_copy(update={"presets": {**self.presets, self.preset: preset}})
 
     def corpora_of(self, name: str) -> dict[str, CorpusSettings]:
-        """The corpora of a preset; of OPUS, with the pairs that its `languages` and their `unless_in` leave.
+        """The corpora of a preset; those of OPUS with the pairs that its `languages` and their `unless_in` leave.
 
         A corpus of which nothing is left is left out.
         """
@@ -377,14 +378,14 @@ class Params(Settings):
         """The same, then those that encoders are fine-tuned for and on."""
         preset = self.presets[name]
         taught = self.taught(preset)
-        read = (set_ for found in taught.values() for one in found for set_ in (one.train, one.valid))
+        read = (set_ for stages in taught.values() for stage in stages for set_ in (stage.train, stage.valid))
         others = {entry: self.benchmarks[entry] for entry in (*taught, *filter(None, read))}
-        cut = {entry: one.within(preset.takes) or one for entry, one in others.items()}
+        cut = {entry: benchmark.within(preset.takes) or benchmark for entry, benchmark in others.items()}
         return {**cut, **self._within(preset)}
 
     def _within(self, preset: Preset) -> dict[str, BenchmarkSettings]:
         sets = {entry: self.benchmarks[entry].within(preset.takes) for entry in preset.benchmarks}
-        return {entry: one for entry, one in sets.items() if one is not None}
+        return {entry: benchmark for entry, benchmark in sets.items() if benchmark is not None}
 
     def addresses_of(self, name: str) -> dict[str, list[str]]:
         """The addresses of what a preset fetches beside OPUS, by entry, such as corpora.tico19.
@@ -396,7 +397,9 @@ class Params(Settings):
 
     def releases_of(self, name: str) -> dict[str, OpusSettings]:
         """The corpora of OPUS that a preset's benchmarks are drawn from, by entry, such as benchmarks.paracrawl."""
-        chosen = {f"benchmarks.{entry}": one.release for entry, one in self.benchmarks_of(name).items()}
+        chosen = {
+            f"benchmarks.{entry}": benchmark.release for entry, benchmark in self.benchmarks_of(name).items()
+        }
         return {entry: release for entry, release in chosen.items() if release}
 
     def every_address(self) -> dict[str, list[str]]:
@@ -426,18 +429,18 @@ FIELDS = {
 def _addresses(
     benchmarks: Mapping[str, Benchmark], corpora: Mapping[str, Corpus], takes: Callable[..., bool]
 ) -> dict[str, list[str]]:
-    found = {f"benchmarks.{entry}": one.addresses for entry, one in benchmarks.items()}
+    by_entry = {f"benchmarks.{entry}": benchmark.addresses for entry, benchmark in benchmarks.items()}
     for entry, corpus in corpora.items():
         try:
-            found[f"corpora.{entry}"] = corpus.addresses(takes)
+            by_entry[f"corpora.{entry}"] = corpus.addresses(takes)
         except ConfigError as error:
             raise ConfigError(f"corpora.{entry}: {error}") from error
-    for entry, addresses in found.items():
+    for entry, addresses in by_entry.items():
         try:
             list(map(name_of, addresses))
         except ConfigError as error:
             raise ConfigError(f"{entry}: {error}") from error
-    return {entry: addresses for entry, addresses in found.items() if addresses}
+    return {entry: addresses for entry, addresses in by_entry.items() if addresses}
 
 
 def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Params:
