@@ -129,9 +129,11 @@ class Preset(Settings):
     def without(self, names: Collection[str]) -> Self:
         """The preset without some encoders and test sets."""
 
-        def kept(one: Preset | Part) -> dict[str, list[str]]:
+        def kept(selection: Preset | Part) -> dict[str, list[str]]:
             fields = ("encoders", "benchmarks")
-            return {field: [name for name in getattr(one, field) if name not in names] for field in fields}
+            return {
+                field: [name for name in getattr(selection, field) if name not in names] for field in fields
+            }
 
         parts = [part.model_copy(update=kept(part)) for part in self.parts]
         return self.model_copy(update={**kept(self), "parts": [part for part in parts if part.encoders]})
@@ -353,7 +355,7 @@ class Params(Settings):
         """
         preset = self.presets[name]
         chosen = {entry: self.corpora[entry] for entry in preset.corpora}
-        found: dict[str, CorpusSettings] = {}
+        corpora: dict[str, CorpusSettings] = {}
         for entry, corpus in chosen.items():
             if isinstance(corpus, OpusSettings):
                 others = [chosen[other] for other in corpus.unless_in if other in chosen]
@@ -362,13 +364,13 @@ class Params(Settings):
                     pair for pair in corpus.pairs if pair not in elsewhere and preset.takes(*parse_pair(pair))
                 ]
                 if left:
-                    found[entry] = corpus if left == corpus.pairs else corpus.with_pairs(left)
+                    corpora[entry] = corpus if left == corpus.pairs else corpus.with_pairs(left)
             elif not preset.languages or any(
                 preset.takes(*codes)
                 for codes in (*map(parse_pair, corpus.pair_sources("")), *zip(corpus.texts("")))
             ):
-                found[entry] = corpus
-        return found
+                corpora[entry] = corpus
+        return corpora
 
     def benchmarks_of(self, name: str) -> dict[str, BenchmarkSettings]:
         """The test sets of a preset, in its `languages`; one of which nothing is left is left out."""
@@ -378,7 +380,12 @@ class Params(Settings):
         """The same, then those that encoders are fine-tuned for and on."""
         preset = self.presets[name]
         taught = self.taught(preset)
-        read = (set_ for stages in taught.values() for stage in stages for set_ in (stage.train, stage.valid))
+        read = (
+            set_
+            for trainings in taught.values()
+            for stage in trainings
+            for set_ in (stage.train, stage.valid)
+        )
         others = {entry: self.benchmarks[entry] for entry in (*taught, *filter(None, read))}
         cut = {entry: benchmark.within(preset.takes) or benchmark for entry, benchmark in others.items()}
         return {**cut, **self._within(preset)}

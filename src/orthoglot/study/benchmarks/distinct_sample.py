@@ -42,10 +42,10 @@ def sample(
     room = int(most * SPARE) + 1
     while True:
         first, count, more = lowest(read(), room, seed)
-        kept, counts = _distinct(first, most)
-        if len(kept) == most or not more:
+        chosen, counts = _distinct(first, most)
+        if len(chosen) == most or not more:
             counts["read"] = count
-            return kept, counts
+            return chosen, counts
         room *= 2
 
 
@@ -79,11 +79,11 @@ def _first(
 
 def _distinct(pairs: Iterable[SentencePair], most: int) -> tuple[list[SentencePair], Counter[str]]:
     """Pairs of which no side came before, equal ones being those with one key; and what was left out on the way."""
-    kept: list[SentencePair] = []
+    chosen: list[SentencePair] = []
     seen: tuple[set[str], set[str]] = set(), set()
     counts: Counter[str] = Counter(repeated=0, empty=0, copy=0)
     for pair in pairs:
-        if len(kept) == most:
+        if len(chosen) == most:
             break
         keys = [normalised(side) for side in pair]
         if not all(keys):
@@ -93,7 +93,7 @@ def _distinct(pairs: Iterable[SentencePair], most: int) -> tuple[list[SentencePa
         elif any(key in keys_before for key, keys_before in zip(keys, seen, strict=True)):
             counts["repeated"] += 1
         else:
-            kept.append(pair)
+            chosen.append(pair)
             for key, keys_before in zip(keys, seen, strict=True):
                 keys_before.add(key)
-    return kept, counts
+    return chosen, counts

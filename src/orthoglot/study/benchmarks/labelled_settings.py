@@ -174,11 +174,15 @@ class ClassificationSettings(LabelledFiles, Benchmark):
 
     def within(self, takes: Takes) -> Self | None:
         """See `Benchmark.within`; a language of the training, and one that is tested."""
-        kept, together = taken(self.languages, takes), taken(self.together, takes)
-        if len(kept) < min(2, len(self.languages)) or not (together if self.together else takes(self.pivot)):
+        languages, together = taken(self.languages, takes), taken(self.together, takes)
+        if len(languages) < min(2, len(self.languages)) or not (
+            together if self.together else takes(self.pivot)
+        ):
             return None
-        pivot = self.pivot if self.pivot in kept else together[0]
-        narrowed = self._narrowed(languages=kept, pivot=pivot, **({"together": together} if together else {}))
+        pivot = self.pivot if self.pivot in languages else together[0]
+        narrowed = self._narrowed(
+            languages=languages, pivot=pivot, **({"together": together} if together else {})
+        )
         return narrowed if narrowed and narrowed.directions() else None
 
     @property

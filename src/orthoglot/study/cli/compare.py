@@ -139,7 +139,7 @@ def _paired(names: Iterable[Name], ours: Run, theirs: Run) -> dict[Name, tuple[f
     from orthoglot.study.report.comparisons import POINTS, chosen, differences
 
     settings = ResamplingSettings(resamples=RESAMPLES, confidence=CONFIDENCE, seed=SEED)
-    found: dict[Name, tuple[float, float]] = {}
+    intervals: dict[Name, tuple[float, float]] = {}
     for about in dict.fromkeys(name[:5] for name in names):
         task, dataset, view, encoder, method = about
         sides = [chosen(run.scored.get((encoder, method), {}), task, dataset, view) for run in (theirs, ours)]
@@ -152,8 +152,8 @@ def _paired(names: Iterable[Name], ours: Run, theirs: Run) -> dict[Name, tuple[f
             continue
         for metric, (answer,) in answers.items():
             if answer is not None:
-                found[(*about, metric)] = POINTS * answer.interval.low, POINTS * answer.interval.high
-    return found
+                intervals[(*about, metric)] = POINTS * answer.interval.low, POINTS * answer.interval.high
+    return intervals
 
 
 def _evaluations(results: Path) -> list[Path]:

@@ -235,7 +235,7 @@ def choose(entries: Iterable[Entry], pair: str, settings: OpusSettings) -> dict[
     documents = {entry.source: entry for entry in listed if not entry.target}
     # OPUS has a pair in either order, and once in both: News-Commentary v16 has cs-en and a small en-cs.
     by_codes = {
-        frozenset((entry.source, entry.target)): entry for entry in sorted(held, key=lambda one: one.pairs)
+        frozenset((entry.source, entry.target)): entry for entry in sorted(held, key=lambda file: file.pairs)
     }
     chosen: dict[str, Entry] = {}
     for name, (sources, targets) in settings.archives(pair).items():

@@ -106,7 +106,7 @@ class Job:
         return [
             seed
             for folder in self.folders(role)
-            for seed in sorted(folder.glob("seed*"), key=lambda one: int(one.name.removeprefix("seed")))
+            for seed in sorted(folder.glob("seed*"), key=lambda place: int(place.name.removeprefix("seed")))
         ]
 
     def previous(self) -> Path | None:

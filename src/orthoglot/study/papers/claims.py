@@ -132,7 +132,7 @@ def _cases(claim: Claim, run: Run) -> Iterator[Case]:
             for dataset in run.measured.datasets(task):
                 cases = [case for sides in on_encoder for case in _case(claim, run, sides, task, dataset)]
                 if claim.strongest_rival and cases:
-                    cases = [max(cases, key=lambda one: one[1].value)]
+                    cases = [max(cases, key=lambda case: case[1].value)]
                 yield from (case for case, _ in cases)
 
 
@@ -152,17 +152,25 @@ def _case(claim: Claim, run: Run, sides: Sides, task: str, dataset: str) -> Iter
     change = run.difference(left, right) if whole else None
     a, b = sides.labels
     if claim.quantity == "ratio":
-        found, label = _ratio(mine, other, change, sides, run), f"{a} / {b}"
+        measured, label = _ratio(mine, other, change, sides, run), f"{a} / {b}"
     elif claim.quantity == "magnitude":
-        found, label = _magnitude(mine, other, change, run), f"|{a}| − |{b}|"
+        measured, label = _magnitude(mine, other, change, run), f"|{a}| − |{b}|"
     else:
         change = change if whole else run.subtract(mine, other)
-        found, label = _difference(mine, other, change, run), f"{a} − {b}"
+        measured, label = _difference(mine, other, change, run), f"{a} − {b}"
     part = "" if subsets is None else f", {len(subsets)} {claim.languages}"
     view = "" if claim.view == SENTENCE else f", {claim.view} view"
     quantity = f"{label}{view}, {claim.metric}"
-    decided = verdict(claim, *found[1:4]) if found.testable else UNTESTABLE
-    about = sides.encoder, f"{task} {dataset}{part}", quantity, *found[:4], decided, found.how, sides.counts
+    decided = verdict(claim, *measured[1:4]) if measured.testable else UNTESTABLE
+    about = (
+        sides.encoder,
+        f"{task} {dataset}{part}",
+        quantity,
+        *measured[:4],
+        decided,
+        measured.how,
+        sides.counts,
+    )
     yield Case(*about), other
 
 

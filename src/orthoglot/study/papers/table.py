@@ -247,8 +247,8 @@ def _section(run: Run, table: str, known: Sequence[Cell], further: Sequence[Cell
     others = [cell for cell in further if cell.printed.table == table]
     title = f"Table {table}: {run.paper.tables[table]}"
     kinds: dict[str, Show] = {
-        "published": lambda one: _published(one, one.printed.value),
-        "measured": lambda one: _number(one, one.measured),
+        "published": lambda cell: _published(cell, cell.printed.value),
+        "measured": lambda cell: _number(cell, cell.measured),
         "difference": _difference,
     }
     if run.paper.suite:
@@ -310,7 +310,7 @@ def _no_maps(run: Run) -> Section:
 def _whole_section(run: Run, whole: Sequence[Cell]) -> Section:
     title, tail = "Whole data sets of this run", ", ".join(run.long_tail)
     note = f"Long tail: directions from or to {tail}; head: the others. " if tail else ""
-    kinds: dict[str, Show] = {"measured": lambda one: _number(one, one.measured)}
+    kinds: dict[str, Show] = {"measured": lambda cell: _number(cell, cell.measured)}
     levels = _grid(run, title, f"{note}Intervals and marks as above.", whole, kinds)
     if run.parameters:
         sizes = {_row_heading(run, cell)[0].text: run.parameters.get(cell.encoder) for cell in whole}
@@ -330,20 +330,20 @@ def _changes(run: Run, title: str, shown: Sequence[Cell]) -> Table:
     )
     rivals = [cell for cell in shown if cell.printed.encoder != run.paper.base]
     kinds: dict[str, Show] = {
-        "published": lambda one: _published(
-            one, "" if one.printed_less_base is None else _text(one, one.printed_less_base, "+")
+        "published": lambda cell: _published(
+            cell, "" if cell.printed_less_base is None else _text(cell, cell.printed_less_base, "+")
         ),
         "measured": _less_base,
     }
     return _grid(run, f"{title}: {less}", note, rivals, kinds)
 
 
-def _how(run: Run, own: Sequence[Cell]) -> str:
+def _how(run: Run, shown: Sequence[Cell]) -> str:
     """How the numbers were made, and what the small print means."""
     if run.confidence is None:
         made = "Measured: mean over seeds [95 % interval over sentences] ± standard deviation over seeds"
     else:
-        seeds = next((list(cell.measured.by_seed) for cell in own if cell.measured), [])
+        seeds = next((list(cell.measured.by_seed) for cell in shown if cell.measured), [])
         interval = f"[Student's {run.confidence:.0%} interval over them]" if len(seeds) > 1 else "no interval"
         made = f"Measured: mean over {len(seeds)} seeds ({', '.join(map(str, seeds))}), {interval}; sentences and "
         made += "training text are taken as fixed. Colour: interval and all seeds on one side of 0"
@@ -490,12 +490,12 @@ def _legend(run: Run, shown: Sequence[Cell]) -> list[str]:
     return legend + [f"{_doubted(run, doubted)}: {note}." for note, doubted in doubts.items()]
 
 
-def _doubted(run: Run, some: Sequence[Cell]) -> str:
+def _doubted(run: Run, shown: Sequence[Cell]) -> str:
     """Which cells a note is about: one by name, several by their columns."""
-    printed = some[0].printed
-    if len(some) == 1 and not run.paper.variants:
+    printed = shown[0].printed
+    if len(shown) == 1 and not run.paper.variants:
         return f"{printed.encoder} {printed.method} {printed.view}, {heading(run.paper, printed.column)}"
-    return " and ".join(dict.fromkeys(heading(run.paper, cell.printed.column) for cell in some))
+    return " and ".join(dict.fromkeys(heading(run.paper, cell.printed.column) for cell in shown))
 
 
 def _short(member: str) -> str:

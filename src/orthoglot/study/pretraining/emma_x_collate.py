@@ -96,8 +96,8 @@ class EmmaXCollator:
         steps = [sampler.numbered(epoch, first) for *_, sampler in drawn]
         for places in zip(*steps, strict=True):
             parts: list[Part] = []
-            for (sides, allowed, _), (_, found) in zip(drawn, places, strict=True):
-                rows = found if allowed is None else allowed.rows(found)
+            for (sides, allowed, _), (_, numbers) in zip(drawn, places, strict=True):
+                rows = numbers if allowed is None else allowed.rows(numbers)
                 parts += [(side, rows) for side in sides]
             if (count := sum(len(rows) // processes() for _, rows in parts)) < 2:
                 raise _nothing_to_compare(f"{count} sentences")

@@ -88,7 +88,7 @@ def _fallen(rows: Rows) -> tuple[np.ndarray, str]:
     before = [place for place, row in enumerate(rows) if row.get("phase") == 1 and row.get("best")][-1:]
     fallen, alarm = np.zeros(len(rows), dtype=bool), ""
     for place in (place for place, row in enumerate(rows) if row.get("phase") == 2):
-        best = max(before, key=lambda one: shares[one], default=place)
+        best = max(before, key=lambda epoch: shares[epoch], default=place)
         # False where a history has no error.
         fallen[place] = shares[best] - shares[place] > ERRORS * np.hypot(errors[best], errors[place])
         if fallen[place]:

@@ -131,11 +131,11 @@ def _write_new(
 
 def _held_out(bitext: Sequence[Path], language: str) -> set[str]:
     """Keys of a language's sentences in the parts of the pairs that no training sees."""
-    found: set[str] = set()
+    keys: set[str] = set()
     for folder in bitext:
         pair = parse_pair(folder.name)
         if language in pair:
             side = pair.index(language)
             for split in HELD_OUT:
-                found.update(normalised(sentences[side]) for sentences in stream_split(folder, split))
-    return found
+                keys.update(normalised(sentences[side]) for sentences in stream_split(folder, split))
+    return keys

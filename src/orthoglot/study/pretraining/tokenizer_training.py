@@ -137,7 +137,8 @@ def _rare(lines: Iterator[str], coverage: float) -> dict[int, str]:
     """A blank for each of the rarest characters; the others make up this share of all but white space."""
     counts = Counter(chain.from_iterable(lines))
     ordered = sorted(
-        (character for character in counts if not character.isspace()), key=lambda one: (-counts[one], one)
+        (character for character in counts if not character.isspace()),
+        key=lambda character: (-counts[character], character),
     )
     before = np.cumsum([0, *(counts[character] for character in ordered)])
     return {

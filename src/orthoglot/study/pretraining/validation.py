@@ -64,7 +64,7 @@ def retrieval(vectors: Tensor, sizes: Sequence[int]) -> tuple[float, float]:
     Returns:
         Both in percent. The error is that of binomial shares; a row's two directions count as one draw.
     """
-    found, variances = [], []
+    firsts, variances = [], []
     for source, target in zip(*(side.split(list(sizes)) for side in vectors), strict=True):
         if not len(source):
             continue
@@ -73,7 +73,7 @@ def retrieval(vectors: Tensor, sizes: Sequence[int]) -> tuple[float, float]:
         rows = torch.arange(len(similarity))
         both = [(similarity.argmax(dim=dim) == rows).double().mean() for dim in (0, 1)]
         share = torch.stack(both).mean()
-        found += both
+        firsts += both
         variances.append(share * (1 - share) / len(rows))
     error = torch.stack(variances).sum().sqrt() / len(variances)
-    return 100 * float(torch.stack(found).mean()), 100 * float(error)
+    return 100 * float(torch.stack(firsts).mean()), 100 * float(error)

@@ -179,7 +179,7 @@ def _columns(columns: SharedColumns, task: str, metric: Metric, side: Pairs) -> 
 
 def _difference(
     columns: SharedColumns,
-    found: Resampled,
+    resampled: Resampled,
     metric: Metric,
     sides: tuple[Pairs, Pairs],
     numbers: Sequence[Mapping[str, list[int]]],
@@ -192,15 +192,15 @@ def _difference(
     defined = [
         pair
         for pair in our_columns
-        if not np.isnan(found.values[[*our_columns[pair], *their_columns[pair]]]).any()
+        if not np.isnan(resampled.values[[*our_columns[pair], *their_columns[pair]]]).any()
     ]
     if not defined:
         return None
-    mine, my_draws, _ = mean_of(found, {pair: our_columns[pair] for pair in defined})
-    other, other_draws, _ = mean_of(found, {pair: their_columns[pair] for pair in defined})
+    mine, my_draws, _ = mean_of(resampled, {pair: our_columns[pair] for pair in defined})
+    other, other_draws, _ = mean_of(resampled, {pair: their_columns[pair] for pair in defined})
     assert my_draws is not None
     assert other_draws is not None
-    levels = [_by_seed(side, at, found, metric) for side, at in zip(sides, numbers, strict=True)]
+    levels = [_by_seed(side, at, resampled, metric) for side, at in zip(sides, numbers, strict=True)]
     by_pair = [paired(levels[0][pair], levels[1][pair]) for pair in defined]
     by_seed = {
         seed: np.mean([of_pair[seed] for of_pair in by_pair], axis=0)
@@ -223,7 +223,7 @@ def _difference(
 
 
 def _by_seed(
-    side: Pairs, numbers: Mapping[str, list[int]], found: Resampled, metric: Metric
+    side: Pairs, numbers: Mapping[str, list[int]], resampled: Resampled, metric: Metric
 ) -> dict[str, dict[int, float]]:
     """The observed statistic of one side by language pair and seed."""
     if metric.name in PROPORTIONS:
@@ -232,7 +232,7 @@ def _by_seed(
             for pair, by_seed in side.items()
         }
     return {
-        pair: {seed: float(found.values[at]) for seed, at in zip(by_seed, numbers[pair], strict=True)}
+        pair: {seed: float(resampled.values[at]) for seed, at in zip(by_seed, numbers[pair], strict=True)}
         for pair, by_seed in side.items()
     }
 
@@ -263,7 +263,7 @@ def _records(
     dataset: str,
     metric: str,
     answers: Sequence[tuple[Question, Difference]],
-    how: Mapping[str, object],
+    common: Mapping[str, object],
 ) -> Iterator[Record]:
     ps = holm([answer.p for _, answer in answers])
     sign_ps = holm([answer.sign_p for _, answer in answers if answer.sign_p is not None])
@@ -285,14 +285,14 @@ def _records(
             low=low,
             high=high,
             n=answer.interval.n,
-            facts=stated(about, how),
+            facts=stated(about, common),
         )
         yield record
         plain = replace(record, low=None, high=None)
         for seed, difference in answer.by_seed.items():
             yield replace(plain, seed=seed, value=round(POINTS * difference, 6))
-        for kind, number, test in (("p", p, how["test"]), ("sign", sign_p, "sign-exact")):
+        for kind, number, test in (("p", p, common["test"]), ("sign", sign_p, "sign-exact")):
             if number is not None:
                 name = str(Comparison(kind, metric, question.baseline))
-                facts = stated(corrected, how, {"test": test})
+                facts = stated(corrected, common, {"test": test})
                 yield replace(plain, metric=name, value=number, facts=facts)

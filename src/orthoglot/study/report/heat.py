@@ -117,11 +117,11 @@ def _values(records: pd.DataFrame, task: str, dataset: str, metric: str) -> tupl
     return values[kept], whole[kept]
 
 
-def _heat_map(encoder: str, table: pd.DataFrame, whole: pd.Series, own: pd.DataFrame) -> HeatMap:
-    methods = list(own["method"].unique())
+def _heat_map(encoder: str, table: pd.DataFrame, whole: pd.Series, scores: pd.DataFrame) -> HeatMap:
+    methods = list(scores["method"].unique())
     means = table.groupby(["language", "method"], sort=False)["value"].mean().reset_index()
     grid = {(row.language, row.method): row.value for row in rows(means)}
-    reference = next(iter(own.loc[whole, "method"].unique()), None)
+    reference = next(iter(scores.loc[whole, "method"].unique()), None)
     changes = {
         (language, method): value - grid[language, reference]
         for (language, method), value in grid.items()

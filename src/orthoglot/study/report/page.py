@@ -319,20 +319,22 @@ def _read(
     """All records and the folders by encoder and method; encoders in the order given, methods in that of the preset."""
     if not evaluations:
         raise DataError("report: no evaluation to report")
-    found: dict[tuple[str, str], tuple[list[Record], Path]] = {}
+    evaluated: dict[tuple[str, str], tuple[list[Record], Path]] = {}
     for folder in evaluations:
         records = read_records(folder / "records.jsonl")
         if not records:
             raise DataError(f"{folder}: no record")
         name = records[0].encoder, records[0].method
-        if name in found:
-            raise DataError(f"report: {found[name][1]} and {folder} both evaluate {' with '.join(name)}")
+        if name in evaluated:
+            raise DataError(f"report: {evaluated[name][1]} and {folder} both evaluate {' with '.join(name)}")
         if name[1] not in methods:
             raise DataError(f"{folder}: evaluates {name[1]}, which is none of {', '.join(methods)}")
-        found[name] = records, folder
-    encoders = list(dict.fromkeys(encoder for encoder, _ in found))
-    names = sorted(found, key=lambda name: (encoders.index(name[0]), methods.index(name[1])))
-    return [record for name in names for record in found[name][0]], {name: found[name][1] for name in names}
+        evaluated[name] = records, folder
+    encoders = list(dict.fromkeys(encoder for encoder, _ in evaluated))
+    names = sorted(evaluated, key=lambda name: (encoders.index(name[0]), methods.index(name[1])))
+    return [record for name in names for record in evaluated[name][0]], {
+        name: evaluated[name][1] for name in names
+    }
 
 
 def _examples(
@@ -412,7 +414,7 @@ def _tasks(
 
 def _undivided(drawn: Mapping[tuple[str, str], TextMap], whole: Collection[str]) -> dict[str, TextMap]:
     """The map of each encoder's undivided vectors, where it has one."""
-    return {encoder: one for (encoder, method), one in drawn.items() if method in whole}
+    return {encoder: text_map for (encoder, method), text_map in drawn.items() if method in whole}
 
 
 def _has_maps(section: Section, text_maps: Mapping[str, object]) -> bool:

@@ -59,8 +59,8 @@ def absolute_error(predicted: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 def r_precision(predicted: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """(R, N) labels by rank, (N,) the K labels of each text -> (R, N) share of these among the first K by rank."""
 
-    def share(ranked: str, own: str) -> float:
-        labels = set(own.split())
+    def share(ranked: str, gold: str) -> float:
+        labels = set(gold.split())
         return len(labels & set(ranked.split()[: len(labels)])) / len(labels)
 
     return np.array([[share(*pair) for pair in zip(row, wanted, strict=True)] for row in predicted])
@@ -196,11 +196,11 @@ def _side(part: str, language: str, column: int) -> str:
 def transfers(name: str, data: TaskData, learners: Mapping[str, Callable[[], Learner]]) -> Iterator[Task]:
     """Tasks of all directions of each benchmark whose scoring has a learner, one for each training."""
     for texts in (texts for folder in data.benchmarks for texts in classification.read(folder)):
-        shared: dict[tuple[str, ...], Learner] = {}
+        learnt: dict[tuple[str, ...], Learner] = {}
         for taught, target in texts.directions if texts.scoring in learners else ():
-            if tuple(taught) not in shared:
-                shared[tuple(taught)] = learners[texts.scoring]()
-            yield Transfer(name, texts, taught, target, shared[tuple(taught)])
+            if tuple(taught) not in learnt:
+                learnt[tuple(taught)] = learners[texts.scoring]()
+            yield Transfer(name, texts, taught, target, learnt[tuple(taught)])
 
 
 def features(vectors: Sequence[np.ndarray]) -> np.ndarray:

@@ -104,19 +104,19 @@ def drawn(items: Sequence[Item], most: int, seed: int) -> list[Item]:
 
 def _distinct(items: Sequence[Item], where: str, counted: Counter[str], *, strict: bool) -> list[Item]:
     """The items, each once; those with two labels are refused, or left out if not `strict`."""
-    found: dict[str, Item] = {}
+    by_id: dict[str, Item] = {}
     contradictory = set()
     for item in items:
-        other = found.setdefault(item.id, item)
+        other = by_id.setdefault(item.id, item)
         if other.texts != item.texts:
             raise DataError(f"{where}: the id {item.id!r} has two texts")
         if other.label != item.label:
             if strict:
                 raise DataError(f"{where}: {item.id!r} has two labels, {other.label} and {item.label}")
             contradictory.add(item.id)
-    counted["repeated"] = len(items) - len(found)
+    counted["repeated"] = len(items) - len(by_id)
     counted["contradictory"] = len(contradictory)
-    return [item for name, item in found.items() if name not in contradictory]
+    return [item for name, item in by_id.items() if name not in contradictory]
 
 
 def _check(rows: Sequence[tuple[str, str, Item]], settings: ClassificationSettings) -> None:

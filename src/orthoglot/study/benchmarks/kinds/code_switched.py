@@ -107,15 +107,15 @@ def read_dictionary(path: Path) -> dict[str, list[str]]:
     Raises:
         DataError: the file cannot be read, or a line is not two words with a tab or a blank between them.
     """
-    found: dict[str, dict[str, None]] = {}
+    dictionary: dict[str, dict[str, None]] = {}
     for number, line in enumerate(read_lines(path), 1):
         words = line.split(next((mark for mark in ("\t", " @ ") if mark in line), None))
         if len(words) != 2 or not all(words):
             raise DataError(f"{path}: line {number} is not two words")
         ours, theirs = words
         if ours.lower() != theirs.lower():
-            found.setdefault(theirs.lower(), {})[ours] = None
-    return {word: list(translations) for word, translations in found.items()}
+            dictionary.setdefault(theirs.lower(), {})[ours] = None
+    return {word: list(translations) for word, translations in dictionary.items()}
 
 
 def known_words(sentence: str, dictionary: dict[str, list[str]]) -> int:

@@ -67,14 +67,14 @@ class MiningSettings(Benchmark):
         sets = [(self.files, self.gold, "files", "gold")]
         if self.train_files:
             sets.append((self.train_files, self.train_gold, "train_files", "train_gold"))
-        found: dict[str, list[str]] = {}
+        paths: dict[str, list[str]] = {}
         for pair in self.pairs:
             for files, gold, name, name_of_gold in sets:
                 sides = [
                     filled(files, name, name=pair, language=code, mini=world) for code in parse_pair(pair)
                 ]
-                found.setdefault(pair, []).extend([*sides, filled(gold, name_of_gold, name=pair, mini=world)])
-        return found
+                paths.setdefault(pair, []).extend([*sides, filled(gold, name_of_gold, name=pair, mini=world)])
+        return paths
 
 
 SETTINGS = MiningSettings

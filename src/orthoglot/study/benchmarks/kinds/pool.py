@@ -70,10 +70,10 @@ class PoolSettings(Benchmark):
 
     def within(self, takes: Takes) -> Self | None:
         """See `Benchmark.within`; at least two of several languages of the pool."""
-        kept, asked = taken(self.languages, takes), taken(self.asked, takes)
-        if len(kept) < min(2, len(self.languages)) or (self.asked and not asked):
+        languages, asked = taken(self.languages, takes), taken(self.asked, takes)
+        if len(languages) < min(2, len(self.languages)) or (self.asked and not asked):
             return None
-        return self._narrowed(languages=kept, **({"asked": asked} if asked else {}))
+        return self._narrowed(languages=languages, **({"asked": asked} if asked else {}))
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """See `Benchmark.paths`."""
