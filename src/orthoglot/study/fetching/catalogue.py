@@ -34,7 +34,7 @@ FILES: dict[Preprocess, str] = {
     "xml": "preprocessing = 'xml'",
     "raw": "(preprocessing = 'raw' OR preprocessing = 'xml' AND target != '')",
 }
-# Part of the table's name, as another version of this package may use another form; and written into a finished table.
+# It is in the table's name, as another version of this package may use another form, and in a finished table.
 FORM = 2
 NLLB = "https://object.pouta.csc.fi/OPUS-NLLB/v1/moses/ay-en.txt.zip"
 # What OPUS has published since that catalogue and presets need: the index and the counts of OPUS's own repository

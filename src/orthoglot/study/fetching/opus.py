@@ -226,7 +226,7 @@ def choose(entries: Iterable[Entry], pair: str, settings: OpusSettings) -> dict[
         pair: one of the settings'.
         settings: which spellings are taken.
     Returns:
-        By file, see `OpusSettings.files`: of xml and raw the alignments, and the documents of source and target.
+        The entries by file, see `OpusSettings.files`: xml and raw have the alignments, and the documents of both sides.
     Raises:
         ConfigError: OPUS has not one of them; names what is near.
     """

@@ -23,7 +23,7 @@ class Grammar:
     `order` arranges the phrases: S agent, V predicate, O patient, M manner, N companion, Y year; a companion's
     name and a year are written alike in every language. The last four name the markers by where they stand, in
     the word or as a word before or after it; one in none of them is not expressed. "verb-..." agrees with the
-    agent, "quality-..." with its noun. Of the words of the language `relative` it keeps the share `KEPT`, after the
+    agent, "quality-..." with its noun. It keeps the share `KEPT` of the words of the language `relative`, after the
     sound changes "old:new".
     """
 

@@ -1,4 +1,4 @@
-"""For each printed number of a paper what a run measured, or why it has nothing."""
+"""What a run measured for each printed number of a paper, or why it has nothing."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Difference(NamedTuple):
 
     interval: Interval  # of the mean over language pairs and seeds
     p: float  # two-sided, of the paired bootstrap
-    # of the sign test over pivot sentences; None for statistics that no single item wins or loses
+    # p of the sign test over pivot sentences; None for statistics that no single item wins or loses
     sign_p: float | None
     by_seed: dict[int, float]  # the difference of each seed
 

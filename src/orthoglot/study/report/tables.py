@@ -143,7 +143,7 @@ def tracked(records: pd.DataFrame, selected: Sequence[str]) -> dict[str, Any]:
     """The numbers of metrics.json: {encoder: {task: {metric: {"original": .., "meaning": .., "language": .., ..}}}}.
 
     "original" is the sentence vector itself. "meaning" and "language" are those views, averaged over the `selected`
-    methods, and "methods" has them for each method. All are means over data sets and seeds. Of correlations there is
+    methods, and "methods" has them for each method. All are means over data sets and seeds. The only correlation is
     Spearman's, without the language view.
     """
     values = overall(records)

@@ -81,8 +81,8 @@ class Transfer:
     Accuracy, 0 to 100, mean over the learner's classifiers, on the `features` of vectors of length 1. Chance is
     100 / C for C labels. The record also has the share of the test's most frequent label (`majority`) and the
     standard deviation of the classifiers' accuracies (`run_sd`). Higher is better for the meaning view, lower for the
-    language view. Of labels that are numbers it is their mean absolute error instead, times 100: lower is better. Of
-    texts with several labels it is the mean R-precision, 0 to 100 (`r_precision`).
+    language view. Labels that are numbers have their mean absolute error instead, times 100: lower is better. Texts
+    with several labels have the mean R-precision, 0 to 100 (`r_precision`).
 
     Source: docs/papers.md#protocol-classification.
     """
@@ -209,8 +209,8 @@ def features(vectors: Sequence[np.ndarray]) -> np.ndarray:
     pair(u, v) = [u, v, |u - v|, sqrt(D) u * v]
 
     u and v have length 1, so that their entries are about 1 / sqrt(D) and those of their product 1 / D: the factor
-    brings all parts to one size, which a perceptron needs and a standardised regression does not notice. Of a choice
-    between (u, v) and (u', v') it is pair(u, v) - pair(u', v'), whose sign changes if the alternatives change places.
+    brings all parts to one size, which a perceptron needs and a standardised regression does not notice. A choice
+    between (u, v) and (u', v') has pair(u, v) - pair(u', v'), whose sign changes if the alternatives change places.
 
     Args:
         vectors: of one, two or four texts, (N, D) each, of any length but 0.

@@ -100,7 +100,7 @@ def read(folder: Path) -> list[PairSet]:
 def read_dictionary(path: Path) -> dict[str, list[str]]:
     """Translations into the first column's language of each lower-cased word of the second (MUSE's files, inverted).
 
-    Between the columns is a tab, ` @ ` as in hunalign's dictionaries, or a blank.
+    The columns are divided by a tab, ` @ ` as in hunalign's dictionaries, or a blank.
 
     A word that translates as itself, as many names do, is left out: swapping it would change nothing.
 

@@ -122,7 +122,7 @@ def average_precision(ranks: np.ndarray, k: int | None = None) -> float:
 def ranks(similarity: np.ndarray, relevant: np.ndarray) -> np.ndarray:
     """Ranks of the relevant candidates of one query (R,), from 1 on, the best first.
 
-    Candidates whose cosines differ by at most 1e-6 are equal. Of equal ones, half of those that are not relevant
+    Candidates whose cosines differ by at most 1e-6 are equal. Half of the equal ones that are not relevant
     count as better: the rank that chance gives on average.
 
     Args:

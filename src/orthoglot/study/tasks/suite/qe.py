@@ -98,7 +98,7 @@ class Checks(Grading):
 
 
 def make(name: str, data: TaskData) -> list[Task]:
-    """For each language pair of the benchmarks its correlation, then its controls."""
+    """The correlation, then the controls, of each language pair of the benchmarks."""
     pairs = [pairs for folder in data.benchmarks for pairs in qe.read(folder)]
     return [kind(name, pair_set) for pair_set in pairs for kind in (Grading, Checks)]
 
