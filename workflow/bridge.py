@@ -87,12 +87,12 @@ class Bridge:
                 f"{now.name}"
             )
             return
-        kept = [stage for stage in STAGES if now.keys(stage) == self.plan.keys(stage)]
-        if changed := [stage for stage in STAGES if stage not in kept]:
+        same = [stage for stage in STAGES if now.keys(stage) == self.plan.keys(stage)]
+        if changed := [stage for stage in STAGES if stage not in same]:
             logger.warning(
                 f"DVC does not record {', '.join(changed)}: this run used other parameters or code than are here now"
             )
-        done = [stage for stage in kept if all(map(now.done, now.keys(stage)))]
+        done = [stage for stage in same if all(map(now.done, now.keys(stage)))]
         done.append(ON_DEMAND)
         damaged = {stage: fault for stage in done if (fault := self._fault(stage, now))}
         for stage, fault in damaged.items():

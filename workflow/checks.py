@@ -50,7 +50,7 @@ def check_parts(params: Params, brought: Mapping[str, Sequence[str]]) -> None:
             {place for place, part in enumerate(params.selected.parts) if corpus in part.corpora}
             for corpus in corpora
         ]
-        if any(found != places[0] for found in places):
+        if any(numbers != places[0] for numbers in places):
             raise ConfigError(
                 f"presets.{params.preset}.parts: {', '.join(corpora)} all bring {name}, whose text is one folder; "
                 "name them in the same parts"

@@ -64,7 +64,7 @@ class JobLines(logging.Formatter):
         return record.levelno >= logging.WARNING or str(record.msg).startswith("Nothing to be done")
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line; of several jobs that ended together, a line each."""
+        """The line, or a line for each of several jobs that ended together."""
         event = getattr(record, "event", None)
         if event == LogEvent.JOB_INFO and self.why is not None:
             folder = folder_of(record.__dict__["output"][0])
@@ -73,10 +73,10 @@ class JobLines(logging.Formatter):
             values = record.__dict__
             # A job that stopped before it wrote has the log of an earlier run, or none.
             logs = [log for log in values["log"] if written(log) not in (None, self.logs.get(log))]
-            # Of a job that a cluster refused, the executor says why.
+            # The executor says why a cluster refused a job.
             said = (values.get("rule_msg") or "it wrote no log, see .snakemake/log").splitlines()[0]
-            where = ", ".join(map(_with_cause, logs)) or said
-            line = f"failed: {folder_of(next(iter(values['output']), values['rule_name']))}; {where}"
+            cause = ", ".join(map(_with_cause, logs)) or said
+            line = f"failed: {folder_of(next(iter(values['output']), values['rule_name']))}; {cause}"
             return f"{line}\n{self.inner.format(record)}" if self.show_failed_logs else line
         if event != LogEvent.PROGRESS:
             text = self.inner.format(record)
@@ -84,7 +84,7 @@ class JobLines(logging.Formatter):
         done, total = record.__dict__["done"], record.__dict__["total"]
         known = [self.running.pop(job) for job in self.ended if job in self.running]
         self.ended.clear()
-        # As if the other jobs took as long as those so far.
+        # The other jobs are taken to last as long as those so far.
         rest = (time.monotonic() - self.first) / done * (total - done)
         left = f"{total - done} left, about {duration(rest)}" if done < total else "0 left"
         lines = [

@@ -26,15 +26,15 @@ def carry_folders(workflow: Any) -> None:
 
     def stored(path: Path, local: Path) -> Any:
         """The object of one path, as the plug-in has it, with the place where it is here."""
-        found = plain(query=f"{prefix}{path}", keep_local=True, retrieve=True, provider=provider)
-        found.set_local_path(local)
-        return found
+        remote = plain(query=f"{prefix}{path}", keep_local=True, retrieve=True, provider=provider)
+        remote.set_local_path(local)
+        return remote
 
     class StoredResult(plain):  # type: ignore[misc, valid-type]
         """A receipt with its folder, or another file; in the workspace as in the store."""
 
         def local_path(self) -> Path:
-            # Absolute: Snakemake takes a path that stays as it was for one that is in no store.
+            # It is absolute: Snakemake takes a path that stays as it was for one that is in no store.
             return self._overwrite_local_path or Path(self.query.removeprefix(prefix)).absolute()
 
         def store_object(self) -> None:
@@ -43,7 +43,7 @@ def carry_folders(workflow: Any) -> None:
                 super().store_object()
                 return
             folder = receipt.parents[1]
-            # Of an earlier result the receipt goes first.
+            # The receipt of an earlier result goes first.
             for place in (receipt.parent, folder):
                 if (earlier := stored(place, place)).exists():
                     earlier.remove()

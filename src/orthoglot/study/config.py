@@ -129,9 +129,11 @@ class Preset(Settings):
     def without(self, names: Collection[str]) -> Self:
         """The preset without some encoders and test sets."""
 
-        def kept(one: Preset | Part) -> dict[str, list[str]]:
+        def kept(selection: Preset | Part) -> dict[str, list[str]]:
             fields = ("encoders", "benchmarks")
-            return {field: [name for name in getattr(one, field) if name not in names] for field in fields}
+            return {
+                field: [name for name in getattr(selection, field) if name not in names] for field in fields
+            }
 
         parts = [part.model_copy(update=kept(part)) for part in self.parts]
         return self.model_copy(update={**kept(self), "parts": [part for part in parts if part.encoders]})
@@ -190,26 +192,26 @@ class Params(Settings):
             for other in getattr(corpus, "unless_in", []):
                 known(other, self.corpora.keys() - {name}, f"corpora.{name}.unless_in")
         for name, preset in self.presets.items():
-            where = f"presets.{name}"
+            key = f"presets.{name}"
             for kind in ("corpora", "benchmarks", "encoders", "methods"):
                 for chosen in getattr(preset, kind):
-                    known(chosen, getattr(self, kind), f"{where}.{kind}")
+                    known(chosen, getattr(self, kind), f"{key}.{kind}")
             for chosen in preset.optional:
-                known(chosen, [*self.encoders, *self.benchmarks], f"{where}.optional")
+                known(chosen, [*self.encoders, *self.benchmarks], f"{key}.optional")
             for chosen in preset.encoders:
                 if isinstance(refused := self.encoders[chosen], RefusedSettings):
                     refuse(refused, chosen)
             if not self.corpora_of(name):
                 said = f"languages: no corpus has text in {', '.join(preset.languages)}"
                 nothing = "corpora: `unless_in` leaves nothing of them"
-                raise ConfigError(f"{where}.{said if preset.languages else nothing}")
+                raise ConfigError(f"{key}.{said if preset.languages else nothing}")
             for chosen in preset.baselines:
-                known(chosen, self.methods, f"{where}.baselines")
+                known(chosen, self.methods, f"{key}.baselines")
             if "tatoeba" in preset.evaluation.tasks and not preset.benchmarks:
-                raise ConfigError(f"{where}: the task tatoeba needs at least one benchmark")
-            self._check_ablations(preset.ablations, f"{where}.ablations")
+                raise ConfigError(f"{key}: the task tatoeba needs at least one benchmark")
+            self._check_ablations(preset.ablations, f"{key}.ablations")
             if preset.fine_tuning:
-                self._check_fine_tuning(preset, preset.fine_tuning, f"{where}.fine_tuning")
+                self._check_fine_tuning(preset, preset.fine_tuning, f"{key}.fine_tuning")
         for name, encoder in self.encoders.items():
             self._check_origins(name, encoder)
         for name in self.encoders:
@@ -261,7 +263,7 @@ class Params(Settings):
         named: dict[str, str] = {}
         for place, ablation in enumerate(ablations):
             encoder = ablation.encoder
-            of_kind = [name for name, one in self.encoders.items() if one.kind in self.variants]
+            of_kind = [name for name, settings in self.encoders.items() if settings.kind in self.variants]
             known(encoder, of_kind, f"{where}.{place}.encoder")
             kind = self.encoders[encoder].kind
             if kind in named:
@@ -275,11 +277,11 @@ class Params(Settings):
 
     def _check_origins(self, name: str, encoder: EncoderSettings) -> None:
         """The encoders that a training needs exist and serve as what it takes them for."""
-        where = f"encoders.{name}"
+        key = f"encoders.{name}"
         for role, field in (("teacher", "teacher"), ("start", "network.encoder")):
             if (origin := encoder.origins.get(role)) is not None:
-                suitable = [other for other, one in self.encoders.items() if role in one.serves_as]
-                known(origin, suitable, f"{where}.{field}")
+                suitable = [other for other, settings in self.encoders.items() if role in settings.serves_as]
+                known(origin, suitable, f"{key}.{field}")
         if not (isinstance(encoder, TrainingSettings) and isinstance(encoder.network, EncoderNetwork)):
             return
         start = encoder.network.encoder
@@ -287,11 +289,11 @@ class Params(Settings):
         if isinstance(self.encoders[start], EmsSettings):
             if encoder.network.vector != "own":
                 raise ConfigError(
-                    f"{where}.network.vector: {start} is an EMS network, whose vector is its mean state; give own"
+                    f"{key}.network.vector: {start} is an EMS network, whose vector is its mean state; give own"
                 )
             if encoder.predicts_tokens:
                 raise ConfigError(
-                    f"{where}.mlm.weight: {start} is an EMS network, which has no head that predicts tokens; give 0.0"
+                    f"{key}.mlm.weight: {start} is an EMS network, which has no head that predicts tokens; give 0.0"
                 )
 
     def _check_chain(self, name: str) -> None:
@@ -338,7 +340,8 @@ class Params(Settings):
             tested = [
                 name
                 for name, stages in self.taught(self.selected).items()
-                if not {name, *(one.train for one in stages), *(one.valid for one in stages)} & {*names}
+                if not {name, *(stage.train for stage in stages), *(stage.valid for stage in stages)}
+                & {*names}
             ]
             encoders = [name for name in self.tuned_encoders(self.selected) if name not in names]
             left = settings.model_copy(update={"benchmarks": tested, "encoders": encoders})
@@ -346,13 +349,13 @@ class Params(Settings):
         return self.model_copy(update={"presets": {**self.presets, self.preset: preset}})
 
     def corpora_of(self, name: str) -> dict[str, CorpusSettings]:
-        """The corpora of a preset; of OPUS, with the pairs that its `languages` and their `unless_in` leave.
+        """The corpora of a preset; those of OPUS with the pairs that its `languages` and their `unless_in` leave.
 
         A corpus of which nothing is left is left out.
         """
         preset = self.presets[name]
         chosen = {entry: self.corpora[entry] for entry in preset.corpora}
-        found: dict[str, CorpusSettings] = {}
+        corpora: dict[str, CorpusSettings] = {}
         for entry, corpus in chosen.items():
             if isinstance(corpus, OpusSettings):
                 others = [chosen[other] for other in corpus.unless_in if other in chosen]
@@ -361,13 +364,13 @@ class Params(Settings):
                     pair for pair in corpus.pairs if pair not in elsewhere and preset.takes(*parse_pair(pair))
                 ]
                 if left:
-                    found[entry] = corpus if left == corpus.pairs else corpus.with_pairs(left)
+                    corpora[entry] = corpus if left == corpus.pairs else corpus.with_pairs(left)
             elif not preset.languages or any(
                 preset.takes(*codes)
                 for codes in (*map(parse_pair, corpus.pair_sources("")), *zip(corpus.texts("")))
             ):
-                found[entry] = corpus
-        return found
+                corpora[entry] = corpus
+        return corpora
 
     def benchmarks_of(self, name: str) -> dict[str, BenchmarkSettings]:
         """The test sets of a preset, in its `languages`; one of which nothing is left is left out."""
@@ -377,14 +380,19 @@ class Params(Settings):
         """The same, then those that encoders are fine-tuned for and on."""
         preset = self.presets[name]
         taught = self.taught(preset)
-        read = (set_ for found in taught.values() for one in found for set_ in (one.train, one.valid))
+        read = (
+            set_
+            for trainings in taught.values()
+            for stage in trainings
+            for set_ in (stage.train, stage.valid)
+        )
         others = {entry: self.benchmarks[entry] for entry in (*taught, *filter(None, read))}
-        cut = {entry: one.within(preset.takes) or one for entry, one in others.items()}
+        cut = {entry: benchmark.within(preset.takes) or benchmark for entry, benchmark in others.items()}
         return {**cut, **self._within(preset)}
 
     def _within(self, preset: Preset) -> dict[str, BenchmarkSettings]:
         sets = {entry: self.benchmarks[entry].within(preset.takes) for entry in preset.benchmarks}
-        return {entry: one for entry, one in sets.items() if one is not None}
+        return {entry: benchmark for entry, benchmark in sets.items() if benchmark is not None}
 
     def addresses_of(self, name: str) -> dict[str, list[str]]:
         """The addresses of what a preset fetches beside OPUS, by entry, such as corpora.tico19.
@@ -396,7 +404,9 @@ class Params(Settings):
 
     def releases_of(self, name: str) -> dict[str, OpusSettings]:
         """The corpora of OPUS that a preset's benchmarks are drawn from, by entry, such as benchmarks.paracrawl."""
-        chosen = {f"benchmarks.{entry}": one.release for entry, one in self.benchmarks_of(name).items()}
+        chosen = {
+            f"benchmarks.{entry}": benchmark.release for entry, benchmark in self.benchmarks_of(name).items()
+        }
         return {entry: release for entry, release in chosen.items() if release}
 
     def every_address(self) -> dict[str, list[str]]:
@@ -426,18 +436,18 @@ FIELDS = {
 def _addresses(
     benchmarks: Mapping[str, Benchmark], corpora: Mapping[str, Corpus], takes: Callable[..., bool]
 ) -> dict[str, list[str]]:
-    found = {f"benchmarks.{entry}": one.addresses for entry, one in benchmarks.items()}
+    by_entry = {f"benchmarks.{entry}": benchmark.addresses for entry, benchmark in benchmarks.items()}
     for entry, corpus in corpora.items():
         try:
-            found[f"corpora.{entry}"] = corpus.addresses(takes)
+            by_entry[f"corpora.{entry}"] = corpus.addresses(takes)
         except ConfigError as error:
             raise ConfigError(f"corpora.{entry}: {error}") from error
-    for entry, addresses in found.items():
+    for entry, addresses in by_entry.items():
         try:
             list(map(name_of, addresses))
         except ConfigError as error:
             raise ConfigError(f"{entry}: {error}") from error
-    return {entry: addresses for entry, addresses in found.items() if addresses}
+    return {entry: addresses for entry, addresses in by_entry.items() if addresses}
 
 
 def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Params:

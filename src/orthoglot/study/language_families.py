@@ -71,5 +71,5 @@ _FAMILIES = {code: name for name, codes in _TABLE.items() for code in codes.spli
 
 
 def family(code: str) -> str:
-    """The family of a language by its code of this project; "other" of an invented or unknown one."""
+    """The family of a language by its code of this project; "other" for an invented or unknown one."""
     return _FAMILIES.get(code, "other")

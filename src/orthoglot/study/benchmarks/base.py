@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Takes = Callable[..., bool]
 Paths = Mapping[str, Sequence[Path]]  # as `Benchmark.paths` has them
 
-# Of a collected folder, the file that names the public test set that it is taken from.
+# The file of a collected folder that names the public test set that it is taken from.
 SOURCE = "source.txt"
 
 
@@ -88,21 +88,21 @@ class Benchmark(Settings):
         return sorted(filter(is_address, self._named))
 
     def _narrowed(self, **changes: Any) -> Self | None:
-        """With fewer languages or pairs; None if one of the fields is empty."""
-        if all(getattr(self, name) == kept for name, kept in changes.items()):
+        """The settings with fewer languages or pairs; None if one of the fields is empty."""
+        if all(getattr(self, name) == value for name, value in changes.items()):
             return self
         return self.model_copy(update=changes) if all(changes.values()) else None
 
     @property
     def _named(self) -> set[str]:
-        every = {path for paths in self.paths().values() for path in paths}
-        return {path for path in every if MINI not in path and OPUS not in path}
+        all_paths = {path for paths in self.paths().values() for path in paths}
+        return {path for path in all_paths if MINI not in path and OPUS not in path}
 
 
 def taken(named: Iterable[str], takes: Callable[[str], bool]) -> Any:
     """What is taken of a list of languages or pairs, or of a mapping from them to their names."""
-    kept = [name for name in named if takes(name)]
-    return {name: named[name] for name in kept} if isinstance(named, Mapping) else kept
+    chosen = [name for name in named if takes(name)]
+    return {name: named[name] for name in chosen} if isinstance(named, Mapping) else chosen
 
 
 class WithPivot(Benchmark):
@@ -133,12 +133,12 @@ class ByLanguage(WithPivot):
         """The file of each language, by the pattern of a field."""
         spelled = iso3 if spelling == "iso639-3" else canonical
         pivot = spelled(self.pivot)
-        found = [
+        files = [
             filled(pattern, field, foreign=spelled(code), pivot=pivot, **names) for code in self.languages
         ]
-        if len(set(found)) < len(set(self.languages)):
+        if len(set(files)) < len(set(self.languages)):
             raise ValueError(f"{field}: the same for two languages; tell them apart by {{foreign}}")
-        return found
+        return files
 
 
 class TextsByLanguage(ByLanguage):

@@ -39,7 +39,7 @@ def stream_all(folder: Path) -> Iterator[TestSet]:
     Raises:
         DataError: the folder holds no benchmark of any kind.
     """
-    sets = (one for read in having(kinds, "read").values() for one in read(folder))
+    sets = (test_set for read in having(kinds, "read").values() for test_set in read(folder))
     if (first := next(sets, None)) is None:
         raise DataError(f"{folder} holds no benchmark")
     yield first
@@ -50,8 +50,8 @@ def stream_all(folder: Path) -> Iterator[TestSet]:
 def benchmark_texts(folders: Iterable[Path]) -> Iterator[tuple[str, str]]:
     """Every (language, sentence) of the benchmarks whose vector they need, as often as it occurs."""
     for folder in folders:
-        for one in stream_all(folder):
-            for language, sentences in one.sides():
+        for test_set in stream_all(folder):
+            for language, sentences in test_set.sides():
                 yield from ((language, sentence) for sentence in sentences)
 
 
@@ -63,9 +63,9 @@ def sentence_keys(folders: Iterable[Path]) -> dict[str, tuple[str, ...]]:
     keys: dict[str, tuple[str, ...]] = {}
     names: dict[tuple[str, ...], tuple[str, ...]] = {}  # one of each, however many sentences have it
     for folder in folders:
-        for one in stream_all(folder):
-            sides = [sentences for _, sentences in one.sides()]
-            for key in map(normalised, chain(*sides, getattr(one, "originals", ()))):
+        for test_set in stream_all(folder):
+            sides = [sentences for _, sentences in test_set.sides()]
+            for key in map(normalised, chain(*sides, getattr(test_set, "originals", ()))):
                 has = keys.get(key, ())
                 if folder.name not in has:
                     both = (*has, folder.name)

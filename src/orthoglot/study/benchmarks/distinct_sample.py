@@ -18,7 +18,7 @@ from orthoglot.text.bitext import SentencePair, blocks
 from orthoglot.text.hashes import hashes
 from orthoglot.text.keys import normalised
 
-# Of the pairs that are kept on the way, over those that are wanted: some repeat a sentence.
+# The pairs that are kept on the way over those that are wanted: some repeat a sentence.
 SPARE = 1.5
 LAST = np.uint64(2**64 - 1)
 
@@ -42,24 +42,24 @@ def sample(
     room = int(most * SPARE) + 1
     while True:
         first, count, more = lowest(read(), room, seed)
-        kept, counts = _distinct(first, most)
-        if len(kept) == most or not more:
+        chosen, counts = _distinct(first, most)
+        if len(chosen) == most or not more:
             counts["read"] = count
-            return kept, counts
+            return chosen, counts
         room *= 2
 
 
 def lowest(pairs: Iterable[SentencePair], room: int, seed: int) -> tuple[list[SentencePair], int, bool]:
-    """Of the distinct pairs the first `room` in the order of chance; how many were read; whether there are more."""
+    """The first `room` distinct pairs in the order of chance; how many were read; whether there are more."""
     person = derive(seed, "distinct sample").to_bytes(8, "big")
     places, held = np.empty(0, dtype=np.uint64), list[SentencePair]()
     count, edge, more = 0, LAST, False
     for block in blocks(iter(pairs)):
         count += len(block)
-        found = hashes(("\t".join(pair) for pair in block), person)
-        rows = np.flatnonzero(found <= edge)
+        digests = hashes(("\t".join(pair) for pair in block), person)
+        rows = np.flatnonzero(digests <= edge)
         more |= len(rows) < len(block)
-        places = np.concatenate([places, found[rows]])
+        places = np.concatenate([places, digests[rows]])
         held += [block[row] for row in rows.tolist()]
         if len(held) > 2 * room:
             places, held, cut = _first(places, held, room)
@@ -79,11 +79,11 @@ def _first(
 
 def _distinct(pairs: Iterable[SentencePair], most: int) -> tuple[list[SentencePair], Counter[str]]:
     """Pairs of which no side came before, equal ones being those with one key; and what was left out on the way."""
-    kept: list[SentencePair] = []
+    chosen: list[SentencePair] = []
     seen: tuple[set[str], set[str]] = set(), set()
     counts: Counter[str] = Counter(repeated=0, empty=0, copy=0)
     for pair in pairs:
-        if len(kept) == most:
+        if len(chosen) == most:
             break
         keys = [normalised(side) for side in pair]
         if not all(keys):
@@ -93,7 +93,7 @@ def _distinct(pairs: Iterable[SentencePair], most: int) -> tuple[list[SentencePa
         elif any(key in keys_before for key, keys_before in zip(keys, seen, strict=True)):
             counts["repeated"] += 1
         else:
-            kept.append(pair)
+            chosen.append(pair)
             for key, keys_before in zip(keys, seen, strict=True):
                 keys_before.add(key)
-    return kept, counts
+    return chosen, counts

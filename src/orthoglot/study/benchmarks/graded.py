@@ -83,8 +83,8 @@ class GradedSettings(Benchmark):
     def _pairs_are_pairs(self) -> Self:
         if len(set(self.pairs)) < len(self.pairs):
             raise ValueError(f"pairs: {self.pairs} names something twice")
-        found = {(*paths, *self.columns.of(*graded_pair(pair))) for pair, paths in self.paths().items()}
-        if len(found) < len(self.pairs):
+        distinct = {(*paths, *self.columns.of(*graded_pair(pair))) for pair, paths in self.paths().items()}
+        if len(distinct) < len(self.pairs):
             raise ValueError(
                 "files, columns: the same for two pairs; tell them apart by {name}, {source}, {target}"
             )
@@ -102,12 +102,12 @@ class GradedSettings(Benchmark):
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """See `Benchmark.paths`."""
         patterns = [each.file if isinstance(each, NamedFile) else each for each in self.parts]
-        found = {}
+        paths = {}
         for pair, name in by_name(self.pairs).items():
             source, target = graded_pair(pair)
             names = {"name": name, "source": source, "target": target, "mini": world}
-            found[pair] = [filled(pattern, **names) for pattern in patterns]
-        return found
+            paths[pair] = [filled(pattern, **names) for pattern in patterns]
+        return paths
 
     @property
     def parts(self) -> list[str | NamedFile]:
@@ -125,11 +125,11 @@ def collect(settings: GradedSettings, paths: Paths, output: Path) -> dict[str, i
 
 def read_graded(folder: Path, kind: str) -> list[PairSet]:
     """The sets of a kind in a folder that `collect` wrote, by language pair; none in one of another kind."""
-    found = []
+    sets = []
     for path, pair, (source, target, gold, items) in read_tables(folder, kind, 4):
         scores = [_number(text, path, line) for line, text in enumerate(gold, 1)]
-        found.append(PairSet(folder.name, *pair, source, target, gold=scores, items=items))
-    return found
+        sets.append(PairSet(folder.name, *pair, source, target, gold=scores, items=items))
+    return sets
 
 
 def _graded_rows(files: Sequence[Path], settings: GradedSettings, pair: str) -> list[list[str]]:
@@ -174,9 +174,9 @@ def _joined(
     """The columns of a file followed by those of another; columns of one name must agree."""
     if len(rows) != len(lines):
         raise DataError(f"{other} has {len(rows)} lines, {path} has {len(lines)}")
-    shared = [(names.index(name), more.index(name), name) for name in more if name in names]
+    common = [(names.index(name), more.index(name), name) for name in more if name in names]
     for number, (ours, theirs) in enumerate(zip(lines, rows, strict=True), 1):
-        for mine, its, name in shared:
+        for mine, its, name in common:
             if ours[mine] != theirs[its]:
                 raise DataError(
                     f"row {number}: {name} is {ours[mine]!r} in {path} and {theirs[its]!r} in {other}"

@@ -93,7 +93,7 @@ def _rows(
 
 
 def _choices(path: Path) -> Iterator[Item]:
-    """The choices of COPA: of both alternatives the pair of cause and effect; the label is that of the file, 0 or 1."""
+    """The choices of COPA: the pair of cause and effect of both alternatives; the label is that of the file, 0 or 1."""
     for number, line in read_json(path):
         try:
             premise, *alternatives = (line[name].strip() for name in ("premise", "choice1", "choice2"))
@@ -105,7 +105,9 @@ def _choices(path: Path) -> Iterator[Item]:
             raise DataError(
                 f"{path}: line {number} has {'no text' if label in ('0', '1') else f'the label {label}'}"
             )
-        pairs = [(one, premise) if backwards else (premise, one) for one in alternatives]
+        pairs = [
+            (alternative, premise) if backwards else (premise, alternative) for alternative in alternatives
+        ]
         yield Item(name, label, pairs[0][0], (pairs[0][1], *pairs[1]))
 
 
@@ -155,8 +157,8 @@ def _reviews_v1(path: Path) -> Iterator[tuple[int, str, float]]:
     for number, (element, _) in enumerate(elements(path, "items", {"item"}), 1):
         parts = {name: child(element, name) for name in ("rating", "summary", "text")}
         content = {
-            name: " ".join("".join(one.itertext()).split()) if one is not None else ""
-            for name, one in parts.items()
+            name: " ".join("".join(node.itertext()).split()) if node is not None else ""
+            for name, node in parts.items()
         }
         yield number, _joined(content["summary"], content["text"]), _stars(content["rating"], path, number)
 

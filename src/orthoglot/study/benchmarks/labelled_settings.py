@@ -60,9 +60,9 @@ class LabelledFiles(Settings):
     def columns_of(self) -> dict[str, str | int]:
         """The columns of text, second text, label, item and language."""
         texts = self.text if isinstance(self.text, list) else [self.text]
-        found = dict(zip(TEXTS[: len(texts)], texts, strict=True))
+        columns = dict(zip(TEXTS[: len(texts)], texts, strict=True))
         further = {"label": self.label, "item": self.item, "language": self.language}
-        return found | {key: column for key, column in further.items() if column is not None}
+        return columns | {key: column for key, column in further.items() if column is not None}
 
     def paths_of(self, name: str, split: str, world: str = MINI) -> list[str]:
         """The files of a language and part, by their names in the files; `world` is the invented world's folder."""
@@ -72,9 +72,9 @@ class LabelledFiles(Settings):
     @model_validator(mode="after")
     def _columns_are_alike(self) -> Self:
         columns = self.columns_of().values()
-        if len({isinstance(one, int) for one in columns}) > 1:
+        if len({isinstance(column, int) for column in columns}) > 1:
             raise ValueError("text, label, item: write names of all, or numbers of all")
-        if any(isinstance(one, int) and one < 1 for one in columns):
+        if any(isinstance(column, int) and column < 1 for column in columns):
             raise ValueError("text, label, item: columns are numbered from 1 on")
         return self
 
@@ -148,9 +148,9 @@ class ClassificationSettings(LabelledFiles, Benchmark):
             raise ValueError("divide: for tables, without `elsewhere`")
         if self.divide and not isinstance(self.divide.by, type(self.label)):
             raise ValueError("divide.by, label: write names of both, or numbers of both")
-        found = [self.paths_of(name, "") for name in self.names.values()]
+        all_paths = [self.paths_of(name, "") for name in self.names.values()]
         apart = self.form == "eurlex" or self.language is not None
-        if not apart and any(one in found[:number] for number, one in enumerate(found)):
+        if not apart and any(paths in all_paths[:number] for number, paths in enumerate(all_paths)):
             raise ValueError("files: the same for two languages; tell them apart by {language}")
         train, test = self.file_of(self.pivot, "train"), self.file_of(self.pivot, "test")
         if not self.divide and train == test:
@@ -174,11 +174,15 @@ class ClassificationSettings(LabelledFiles, Benchmark):
 
     def within(self, takes: Takes) -> Self | None:
         """See `Benchmark.within`; a language of the training, and one that is tested."""
-        kept, together = taken(self.languages, takes), taken(self.together, takes)
-        if len(kept) < min(2, len(self.languages)) or not (together if self.together else takes(self.pivot)):
+        languages, together = taken(self.languages, takes), taken(self.together, takes)
+        if len(languages) < min(2, len(self.languages)) or not (
+            together if self.together else takes(self.pivot)
+        ):
             return None
-        pivot = self.pivot if self.pivot in kept else together[0]
-        narrowed = self._narrowed(languages=kept, pivot=pivot, **({"together": together} if together else {}))
+        pivot = self.pivot if self.pivot in languages else together[0]
+        narrowed = self._narrowed(
+            languages=languages, pivot=pivot, **({"together": together} if together else {})
+        )
         return narrowed if narrowed and narrowed.directions() else None
 
     @property
@@ -203,7 +207,10 @@ class ClassificationSettings(LabelledFiles, Benchmark):
     def parts(self) -> list[tuple[str, Part]]:
         """(language, part) that the directions need."""
         directions = self.directions()
-        taught, tested = {code for one, _ in directions for code in one}, {code for _, code in directions}
+        taught, tested = (
+            {code for languages, _ in directions for code in languages},
+            {code for _, code in directions},
+        )
         return [
             (code, part)
             for code in self.names

@@ -28,7 +28,7 @@ NOTE = (
     "apart: the lowest B - A and the highest that the two intervals allow, which is wider."
 )
 
-# One of each of `COLUMNS`.
+# A value of each of `COLUMNS`.
 Name = tuple[str, str, str, str, str, str]
 
 
@@ -68,11 +68,11 @@ def compare(
         typer.echo(table.to_string(index=False, na_rep="", float_format="{:.2f}".format))
         typer.echo(NOTE)
     for name, mine, other in (("A", ours, theirs), ("B", theirs, ours)):
-        only = [one for one in mine.numbers.index if one not in other.numbers.index]
+        only = [number for number in mine.numbers.index if number not in other.numbers.index]
         if only:
             typer.echo(f"only in {name}: {len(only)}", err=csv)
-            for one in only:
-                typer.echo(f"  {' '.join(one)}", err=csv)
+            for number in only:
+                typer.echo(f"  {' '.join(number)}", err=csv)
 
 
 def read_run(place: str, **wanted: str) -> Run:
@@ -139,7 +139,7 @@ def _paired(names: Iterable[Name], ours: Run, theirs: Run) -> dict[Name, tuple[f
     from orthoglot.study.report.comparisons import POINTS, chosen, differences
 
     settings = ResamplingSettings(resamples=RESAMPLES, confidence=CONFIDENCE, seed=SEED)
-    found: dict[Name, tuple[float, float]] = {}
+    intervals: dict[Name, tuple[float, float]] = {}
     for about in dict.fromkeys(name[:5] for name in names):
         task, dataset, view, encoder, method = about
         sides = [chosen(run.scored.get((encoder, method), {}), task, dataset, view) for run in (theirs, ours)]
@@ -152,8 +152,8 @@ def _paired(names: Iterable[Name], ours: Run, theirs: Run) -> dict[Name, tuple[f
             continue
         for metric, (answer,) in answers.items():
             if answer is not None:
-                found[(*about, metric)] = POINTS * answer.interval.low, POINTS * answer.interval.high
-    return found
+                intervals[(*about, metric)] = POINTS * answer.interval.low, POINTS * answer.interval.high
+    return intervals
 
 
 def _evaluations(results: Path) -> list[Path]:

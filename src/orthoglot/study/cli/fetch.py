@@ -42,8 +42,8 @@ def fetch(
     settings = config.load(catalogue.file_of(params), {"preset": preset} if preset else None)
     for file in [] if check else [locks.LOCK, locks.CACHE / "file"]:
         options.check_place(file)
-    found = settings.every_address() if every else settings.addresses_of(settings.preset)
-    remote = files.remote_files(address for addresses in found.values() for address in addresses)
+    wanted = settings.every_address() if every else settings.addresses_of(settings.preset)
+    remote = files.remote_files(address for addresses in wanted.values() for address in addresses)
     if check:
         _compare(remote)
         typer.echo(f"{len(remote)} files are as {locks.LOCK} has them")
@@ -51,7 +51,7 @@ def fetch(
     corpora = (
         {} if every else {**settings.corpora_of(settings.preset), **settings.releases_of(settings.preset)}
     )
-    archives = {entry: one for entry, one in corpora.items() if isinstance(one, OpusSettings)}
+    archives = {entry: corpus for entry, corpus in corpora.items() if isinstance(corpus, OpusSettings)}
     if archives:
         check_opus(archives)
     # Where finished and half downloads outlive a stopped command; two commands wait for each other.
@@ -60,7 +60,7 @@ def fetch(
     scratch.mkdir(parents=True, exist_ok=True)
     with checkpoint.with_suffix(".lock").open("w") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)
-        for entry, addresses in found.items():
+        for entry, addresses in wanted.items():
             try:
                 files.fetch(addresses, scratch, checkpoint, lock=locks.LOCK, cache=locks.CACHE)
             except DataError as error:
@@ -71,12 +71,12 @@ def fetch(
             address = api or settings.opus_api
             opus.fetch(corpus, address, home, checkpoint / entry, lock=locks.LOCK, cache=locks.CACHE)
         shutil.rmtree(checkpoint, ignore_errors=True)
-    named = ", ".join([*found, *archives]) or "nothing to fetch"
+    named = ", ".join([*wanted, *archives]) or "nothing to fetch"
     typer.echo(f"{len(remote)} files and {len(archives)} corpora of OPUS are in {locks.CACHE}: {named}")
     chosen = {} if every else settings.benchmarks_read(settings.preset)
-    for entry, one in chosen.items():
-        if missing := [path for path in one.outside if not Path(path).is_file()]:
-            typer.echo(f"benchmarks.{entry}: {missing[0]} does not exist; {one.obtain}")
+    for entry, benchmark in chosen.items():
+        if missing := [path for path in benchmark.outside if not Path(path).is_file()]:
+            typer.echo(f"benchmarks.{entry}: {missing[0]} does not exist; {benchmark.obtain}")
 
 
 def _compare(remote: Mapping[str, str]) -> None:

@@ -30,28 +30,33 @@ def licences(
 
     settings = config.load(catalogue.file_of(params), {"preset": preset} if preset else None)
     name, corpora = settings.preset, settings.corpora_of(settings.preset)
-    tests = {entry: one.licence for entry, one in settings.benchmarks_read(settings.preset).items()}
+    tests = {
+        entry: benchmark.licence for entry, benchmark in settings.benchmarks_read(settings.preset).items()
+    }
     stated = {entry: str(getattr(corpus, "licence", "")) for entry, corpus in corpora.items()}
-    found = {entry: terms(licence) for entry, licence in stated.items()}
+    by_corpus = {entry: terms(licence) for entry, licence in stated.items()}
     if as_json:
-        listed = {entry: {"licence": stated[entry], **one._asdict()} for entry, one in found.items()}
+        listed = {
+            entry: {"licence": stated[entry], **corpus_terms._asdict()}
+            for entry, corpus_terms in by_corpus.items()
+        }
         typer.echo(json.dumps({"preset": name, "corpora": listed, "benchmarks": tests}, indent=1))
     else:
         lines = [("corpus", "licence", "commercial use", "name the source", "share alike", "stated by")]
-        lines += [(entry, stated[entry], *one) for entry, one in found.items()]
+        lines += [(entry, stated[entry], *corpus_terms) for entry, corpus_terms in by_corpus.items()]
         options.print_table(lines)
         typer.echo(f"\nA model trained on {name}:")
         for question, answers in (
-            ("commercial use", [one.commercial for one in found.values()]),
-            ("name the sources", [one.attribution for one in found.values()]),
-            ("share alike", [one.share_alike for one in found.values()]),
+            ("commercial use", [corpus_terms.commercial for corpus_terms in by_corpus.values()]),
+            ("name the sources", [corpus_terms.attribution for corpus_terms in by_corpus.values()]),
+            ("share alike", [corpus_terms.share_alike for corpus_terms in by_corpus.values()]),
         ):
             typer.echo(f"  {question}: {_answer(question, answers)}")
         if tests:
             typer.echo("\nNothing is trained on its test sets:")
             options.print_table([("test set", "licence"), *tests.items()])
-    forbidding = [entry for entry, one in found.items() if one.commercial == "no"]
-    unknown = [entry for entry, one in found.items() if one.commercial == "unknown"]
+    forbidding = [entry for entry, corpus_terms in by_corpus.items() if corpus_terms.commercial == "no"]
+    unknown = [entry for entry, corpus_terms in by_corpus.items() if corpus_terms.commercial == "unknown"]
     if commercial and (forbidding or unknown):
         verb = "forbids" if len(forbidding) == 1 else "forbid"
         reasons = [f"{', '.join(forbidding)} {verb} it"] * bool(forbidding)

@@ -148,7 +148,7 @@ def _trainings(settings: Params, rows: Sequence[Estimate]) -> Iterator[Work]:
     most = min(preset.splits.max_train or math.inf, preset.embedding.train_pairs)
     text = [row for row in rows if row.pairs and not row.corpus.startswith("benchmarks.")]
     pairs = sum(int(min(row.pairs or 0, most)) for row in text)
-    # Of test sets, the sizes of those that are drawn are known.
+    # The sizes of test sets are known if they are drawn.
     drawn = sum(row.pairs or 0 for row in rows if row.corpus.startswith("benchmarks."))
     trainings = list(settings.taught(preset).values())
     tuned = len({str(stages) for stages in trainings}) * len(settings.tuned_encoders(preset))

@@ -67,10 +67,11 @@ def _entries(settings: Settings, kind: Kind) -> dict[str, dict[str, Any]]:
             for name, changes in named.items()
         }
     section = "corpora" if kind == "corpus" else f"{kind}s"
-    found = {name: entry.model_dump() for name, entry in getattr(settings, section).items()}
+    entries = {name: entry.model_dump() for name, entry in getattr(settings, section).items()}
     # The kind first, as people write it.
     return {
-        name: {key: entry[key] for key in ("kind",) if key in entry} | entry for name, entry in found.items()
+        name: {key: entry[key] for key in ("kind",) if key in entry} | entry
+        for name, entry in entries.items()
     }
 
 

@@ -34,7 +34,7 @@ FILES: dict[Preprocess, str] = {
     "xml": "preprocessing = 'xml'",
     "raw": "(preprocessing = 'raw' OR preprocessing = 'xml' AND target != '')",
 }
-# Part of the table's name, as another version of this package may use another form; and written into a finished table.
+# It is in the table's name, as another version of this package may use another form, and in a finished table.
 FORM = 2
 NLLB = "https://object.pouta.csc.fi/OPUS-NLLB/v1/moses/ay-en.txt.zip"
 # What OPUS has published since that catalogue and presets need: the index and the counts of OPUS's own repository
@@ -71,10 +71,10 @@ def entries(
     """
     release = {"latest": "True"} if version == "latest" else {"version": version}
     named = {column: value for column, value in {"corpus": corpus, **release}.items() if value}
-    where = " AND ".join([FILES[preprocess], *(f"{column} = ?" for column in named)])
+    condition = " AND ".join([FILES[preprocess], *(f"{column} = ?" for column in named)])
     rows = [
         dict(zip(COLUMNS, row, strict=True))
-        for row in _rows(f"SELECT {', '.join(COLUMNS)} FROM files WHERE {where}", [*named.values()])
+        for row in _rows(f"SELECT {', '.join(COLUMNS)} FROM files WHERE {condition}", [*named.values()])
     ]
     if preprocess == "moses":
         since = [dict(zip(COLUMNS, row, strict=True)) for row in SINCE]
@@ -97,51 +97,51 @@ def archives(corpora: Mapping[str, Corpus]) -> dict[str, dict[str, dict[str, Ent
         corpora: by entry of the catalogue of orthoglot, such as europarl-62 or benchmarks.paracrawl; others than those
             are left out.
     Returns:
-        By entry, language pair, and file as `OpusSettings.files` calls it.
+        The archives by entry, language pair, and file as `OpusSettings.files` calls it.
     Raises:
         ConfigError: OPUS has no such corpus, release or pair, or the release is `latest`, listed or not; names the
             entry and what is near.
     """
-    found = {}
+    by_entry = {}
     for name, corpus in corpora.items():
         if isinstance(corpus, OpusSettings):
             try:
                 _check_release(corpus)
                 if corpus.listed:
-                    found[name] = _archives(corpus)
+                    by_entry[name] = _archives(corpus)
             except ConfigError as error:
                 section = "" if name.startswith("benchmarks.") else "corpora."
                 raise ConfigError(f"{section}{name}: {error}") from error
-    return found
+    return by_entry
 
 
 def _check_release(settings: OpusSettings) -> None:
     """Refuse `latest`, which would be another text tomorrow."""
     if settings.version == "latest":
-        newest = {one.version for one in entries(settings.corpus, "latest", settings.preprocess)}
+        newest = {entry.version for entry in entries(settings.corpus, "latest", settings.preprocess)}
         known = f", such as {', '.join(sorted(newest))}, the newest that the catalogue has" if newest else ""
         raise ConfigError(f"version: latest is another text tomorrow; name a release{known}")
 
 
 def left_out(settings: OpusSettings, taken: Mapping[str, Mapping[str, Entry]]) -> dict[str, list[Entry]]:
-    """By language pair, the archives that a release has of it in spellings that are not taken.
+    """The archives that a release has of each language pair in spellings that are not taken.
 
     Args:
         settings: of a corpus.
         taken: its archives, as `archives` finds them.
     """
     held = entries(settings.corpus, settings.version, settings.preprocess)
-    found = {}
+    by_pair = {}
     for pair, chosen in taken.items():
-        taken_codes = {frozenset((one.source, one.target)) for one in chosen.values() if one.target}
-        found[pair] = [
-            one
-            for one in held
-            if one.target
-            and {of_locale(one.source), of_locale(one.target)} == {*parse_pair(pair)}
-            and frozenset((one.source, one.target)) not in taken_codes
+        taken_codes = {frozenset((entry.source, entry.target)) for entry in chosen.values() if entry.target}
+        by_pair[pair] = [
+            entry
+            for entry in held
+            if entry.target
+            and {of_locale(entry.source), of_locale(entry.target)} == {*parse_pair(pair)}
+            and frozenset((entry.source, entry.target)) not in taken_codes
         ]
-    return found
+    return by_pair
 
 
 def _archives(settings: OpusSettings) -> dict[str, dict[str, Entry]]:

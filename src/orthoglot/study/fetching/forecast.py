@@ -59,8 +59,8 @@ def estimates(corpora: Mapping[str, Corpus], most: int = 0) -> list[Estimate]:
 
     A release of OPUS counts with min(pairs, limits) sentence pairs, its prepared files with `PREPARED_SHARE` of the
     part of the archive that is used, its hours at `PAIRS_PER_SECOND`, and at `DRAWN_FROM_PER_SECOND` what a limit draws
-    from. Of xml and raw only the download is known, as a threshold may take any share of the pairs. Of other text
-    nothing is known.
+    from. Only the download of xml and raw is known, as a threshold may take any share of the pairs. Nothing is
+    known of other text.
 
     Args:
         corpora: by entry, as `orthoglot.study.config.Params.corpora_of` gives them.
@@ -69,7 +69,7 @@ def estimates(corpora: Mapping[str, Corpus], most: int = 0) -> list[Estimate]:
         ConfigError: the catalogue of OPUS does not have one of them.
     """
     known = archives(corpora)
-    found = []
+    rows = []
     for name, corpus in corpora.items():
         licence = getattr(corpus, "licence", "")
         others: dict[str, list[Entry]] = {}
@@ -81,30 +81,30 @@ def estimates(corpora: Mapping[str, Corpus], most: int = 0) -> list[Estimate]:
             release, pairs = corpus.kind, [*corpus.pair_sources(""), *corpus.texts("")]
         for pair in pairs:
             files = known.get(name, {}).get(pair, {}).values()
-            taken = [one for one in files if one.target]
+            taken = [file for file in files if file.target]
             about = name, release, pair, _sizes(taken), _sizes(others.get(pair, []))
-            new = {one.url: one.kibibytes for one in files if one.url not in counted}
+            new = {file.url: file.kibibytes for file in files if file.url not in counted}
             counted |= new.keys()
             download = sum(new.values()) * KIBIBYTE if taken else None
             if (
                 download is None
-                or not all(one.pairs for one in taken)
+                or not all(file.pairs for file in taken)
                 or not isinstance(corpus, OpusSettings)
                 or corpus.preprocess != "moses"
             ):
-                found.append(Estimate(*about, None, download, None, None, licence))
+                rows.append(Estimate(*about, None, download, None, None, licence))
                 continue
-            held = sum(one.pairs for one in taken)
+            held = sum(file.pairs for file in taken)
             read = min(held, corpus.most(pair) or held, most or held)
             prepared = round(download * read / held * PREPARED_SHARE)
             drawn_from = held if read < held else 0
             hours = (read / PAIRS_PER_SECOND + drawn_from / DRAWN_FROM_PER_SECOND) / 3600
-            found.append(Estimate(*about, read, download, download + prepared, hours, licence))
-    return found
+            rows.append(Estimate(*about, read, download, download + prepared, hours, licence))
+    return rows
 
 
 def _sizes(archives: Iterable[Entry]) -> dict[str, int]:
-    return {f"{one.source}-{one.target}": one.pairs for one in archives}
+    return {f"{archive.source}-{archive.target}": archive.pairs for archive in archives}
 
 
 def fetched(
@@ -117,16 +117,16 @@ def fetched(
         licences: by entry.
         lock: see `orthoglot.study.fetching.lock`; a size that it does not have is not known.
     """
-    found = []
+    rows = []
     counted: set[str] = set()
-    for entry, own in addresses.items():
-        files = remote_files(own).keys() - counted
+    for entry, urls in addresses.items():
+        files = remote_files(urls).keys() - counted
         counted |= files
         sizes = [lock[name].size for name in files if name in lock]
         size = sum(sizes) if len(sizes) == len(files) else None
         count = f"{len(files)} files"
-        found.append(Estimate(entry, "files", count, {}, {}, None, size, size, None, licences[entry]))
-    return found
+        rows.append(Estimate(entry, "files", count, {}, {}, None, size, size, None, licences[entry]))
+    return rows
 
 
 def total(rows: Iterable[Estimate]) -> Total:

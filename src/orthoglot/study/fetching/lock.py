@@ -66,7 +66,7 @@ def record(lock: Path, name: str, archive: Archive) -> None:
         known = read(lock)
         if name not in known:
             known[name] = archive
-            content = {one: known[one].model_dump() for one in sorted(known)}
+            content = {key: known[key].model_dump() for key in sorted(known)}
             with replacing(lock) as partial:
                 partial.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     compare(lock, name, known[name], archive.sha256)

@@ -1,6 +1,6 @@
 """OPUS: what it holds, and fetching its files without trusting them.
 
-Of opustools, only the catalogue that it ships is used (`orthoglot.study.fetching.catalogue`), to plan offline. Its
+opustools gives only the catalogue that it ships (`orthoglot.study.fetching.catalogue`), to plan offline. Its
 client has no time-out, digest or resumption, writes to the final name, and ends well when a download failed: all that
 it would take off this module is the one question to the API. Tests hold the answers against those of opustools.
 """
@@ -50,7 +50,7 @@ def _address(url: str) -> str:
 class Entry(BaseModel):
     """A file of OPUS, a row of its API; languages as OPUS spells them, in alphabetical order.
 
-    Of documents in one language `target` is empty, and `pairs` are sentences.
+    `target` is empty for documents in one language, and their `pairs` are sentences.
     """
 
     corpus: str
@@ -124,7 +124,7 @@ def fetch(
     home = checkpoint or output
     pairs, places = dict[str, str](), dict[str, Path]()
     for pair in settings.pairs:
-        for key, file in (one for name in settings.archives(pair) for one in settings.files(name).items()):
+        for key, file in (item for name in settings.archives(pair) for item in settings.files(name).items()):
             pairs[key], places[key] = pair, home / file
     names = {key: f"{settings.corpus}/{settings.version}/{key}" for key in pairs}
     files: dict[str, Archive] = {}
@@ -164,12 +164,12 @@ def fetch(
                 file.unlink()
                 raise
         # The path, not the host: a replay of OPUS must give the same bytes.
-        found = Archive(
+        fetched = Archive(
             path=urlsplit(entry.url).path, sha256=digest, size=file.stat().st_size, version=entry.version
         )
-        stored.enter(names[key], found, file, lock, cache)
+        stored.enter(names[key], fetched, file, lock, cache)
         logger.info("%s %s %s: %d KiB", settings.corpus, entry.version, key, entry.kibibytes)
-        return found
+        return fetched
 
     size = sum(chosen[key].kibibytes * 1024 for key in due.values())
     with (
@@ -226,7 +226,7 @@ def choose(entries: Iterable[Entry], pair: str, settings: OpusSettings) -> dict[
         pair: one of the settings'.
         settings: which spellings are taken.
     Returns:
-        By file, see `OpusSettings.files`: of xml and raw the alignments, and the documents of source and target.
+        The entries by file, see `OpusSettings.files`: xml and raw have the alignments, and the documents of both sides.
     Raises:
         ConfigError: OPUS has not one of them; names what is near.
     """
@@ -235,9 +235,9 @@ def choose(entries: Iterable[Entry], pair: str, settings: OpusSettings) -> dict[
     documents = {entry.source: entry for entry in listed if not entry.target}
     # OPUS has a pair in either order, and once in both: News-Commentary v16 has cs-en and a small en-cs.
     by_codes = {
-        frozenset((entry.source, entry.target)): entry for entry in sorted(held, key=lambda one: one.pairs)
+        frozenset((entry.source, entry.target)): entry for entry in sorted(held, key=lambda file: file.pairs)
     }
-    found: dict[str, Entry] = {}
+    chosen: dict[str, Entry] = {}
     for name, (sources, targets) in settings.archives(pair).items():
         spelled = (frozenset(codes) for codes in product(sources, targets))
         entry = next((by_codes[codes] for codes in spelled if codes in by_codes), None)
@@ -252,14 +252,17 @@ def choose(entries: Iterable[Entry], pair: str, settings: OpusSettings) -> dict[
                 f"OPUS has no {settings.preprocess} documents in {' and '.join(lacking)} of {settings.corpus} "
                 f"{settings.version}; give another `preprocess`"
             )
-        found |= zip(settings.files(name), [entry, *map(documents.__getitem__, sides)], strict=True)
-    return found
+        chosen |= zip(settings.files(name), [entry, *map(documents.__getitem__, sides)], strict=True)
+    return chosen
 
 
 def _near(entries: Iterable[Entry], pair: str) -> list[str]:
     """The pair in any spelling, or else pairs of one of its languages."""
     wanted = {*parse_pair(pair)}
-    held = {f"{one.source}-{one.target}": {of_locale(one.source), of_locale(one.target)} for one in entries}
+    held = {
+        f"{entry.source}-{entry.target}": {of_locale(entry.source), of_locale(entry.target)}
+        for entry in entries
+    }
     of_both = [name for name, codes in held.items() if codes == wanted]
     return sorted(of_both or [name for name, codes in held.items() if codes & wanted])[:12]
 

@@ -22,7 +22,7 @@ class Batch(NamedTuple):
     """Some items."""
 
     ids: Sequence[Tensor]  # of each input of an item, (B, T): one, one for each choice, or both texts
-    # (B, T), 1 where the second text of each input is, 0 elsewhere; None of an input with one text
+    # (B, T), 1 where the second text of each input is, 0 elsewhere; None for an input with one text
     seconds: Sequence[Tensor | None]
     targets: Tensor  # (B,) or (B, C)
 

@@ -58,7 +58,7 @@ def train(model: Tuned, recipe: Recipe, data: Data, valid: Data, judge: Judge | 
     """
     an_epoch = -(-len(data) // recipe.batch_size)
     steps = recipe.epochs * an_epoch
-    every = -(-an_epoch // VALIDATIONS)
+    interval = -(-an_epoch // VALIDATIONS)
     optimizer = torch.optim.AdamW(model.parameters(), lr=recipe.learning_rate, eps=1e-8, weight_decay=0.0)
     optimizer.register_step_pre_hook(lambda *_: _clip(model))
     rates = scheduler(optimizer, warmup=round(recipe.warmup * steps), steps=steps, shape="linear")
@@ -69,7 +69,7 @@ def train(model: Tuned, recipe: Recipe, data: Data, valid: Data, judge: Judge | 
         return np.random.default_rng(derive(run.seed, "order", epoch)).permutation(len(data))
 
     def batches(part: int, first: int) -> Iterator[Batch]:
-        for step in range(part * every + first, min(steps, (part + 1) * every)):
+        for step in range(part * interval + first, min(steps, (part + 1) * interval)):
             epoch, place = divmod(step, an_epoch)
             rows = order(epoch)[place * recipe.batch_size : (place + 1) * recipe.batch_size]
             yield data.batch(rows, pad, run.device)
@@ -92,12 +92,12 @@ def train(model: Tuned, recipe: Recipe, data: Data, valid: Data, judge: Judge | 
             updates=[Update("fine-tuning", model.loss, optimizer, scheduler=rates)],
             batches=batches,
             validate=validate,
-            max_epochs=-(-steps // every),
+            max_epochs=-(-steps // interval),
             patience=None,
             seed=run.seed,
             label=run.label,
             checkpoint=run.checkpoint,
-            batches_per_epoch=every,
+            batches_per_epoch=interval,
             settings=run.settings,
             criterion=LOWEST_TOTAL if judge is None else Criterion(JUDGED, highest=True),
         ),
@@ -117,7 +117,7 @@ def predicted(model: Tuned, data: Data, batch_size: int, device: torch.device) -
             loss, logits = model.predicted(data.batch(rows, model.network.pad, device))
             losses.append(float(loss) * len(rows))
             scores.append(logits.cpu().numpy())
-    # Of retrieval a batch has as many scores as it has answers.
+    # A batch of retrieval has as many scores as it has answers.
     alike = len({part.shape[1:] for part in scores}) == 1
     return sum(losses) / len(data), np.concatenate(scores) if alike else np.empty(0)
 

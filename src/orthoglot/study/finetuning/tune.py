@@ -167,7 +167,7 @@ def gather(
 
 
 def _trainings(settings: TuningSettings, benchmarks: Mapping[str, Path]) -> list[Sequence[str]]:
-    """The languages of each training of the last stage; of other than labelled sets one training without any."""
+    """The languages of each training of the last stage; one training without any for other than labelled sets."""
     last = settings.stages[-1]
     if last.form not in LABELLED:
         return [()]
@@ -294,7 +294,7 @@ def _answers(scoring: str, labels: Sequence[str], scores: np.ndarray) -> np.ndar
 
 
 def _correlated(correlation: Any, scores: np.ndarray, targets: np.ndarray) -> float:
-    """The correlation of scores and targets; 0 of a constant."""
+    """The correlation of scores and targets; 0 for a constant."""
     if np.ptp(scores) == 0 or np.ptp(targets) == 0:
         return 0.0
     return float(correlation(scores, targets)[0])

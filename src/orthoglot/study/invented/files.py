@@ -73,7 +73,7 @@ def generate(settings: MiniSettings, output: Path) -> None:
             _write_bilingual(settings, output, pivot, language, count)
         logger.info("%s: %d sentences of an invented language", code, count)
     write_taught(settings, output, languages)
-    columns = [_retrieval_sentences(settings, one) for one in languages.values()]
+    columns = [_retrieval_sentences(settings, language) for language in languages.values()]
     _write_rows(output / "nway" / "sentences.tsv.gz", [list(languages), *zip(*columns, strict=True)])
 
 
@@ -113,11 +113,14 @@ def _write_bilingual(
     words = "".join(f"{source} {target}\n" for source, target in dictionary(pivot, language))
     (output / "dictionaries" / f"{pair}.txt").write_text(words, encoding="utf-8", newline="\n")
 
-    translated = [_retrieval_sentences(settings, one) for one in (language, pivot)]
+    translated = [_retrieval_sentences(settings, side) for side in (language, pivot)]
     _write_rows(output / "retrieval" / f"{code}-{pivot.code}.tsv.gz", zip(*translated, strict=True))
 
     graded = similar_frames(settings.graded_items, seed, code)
-    rows = ([pivot.sentence(one), language.sentence(two), f"{overlap(one, two):.2f}"] for one, two in graded)
+    rows = (
+        [pivot.sentence(source), language.sentence(target), f"{overlap(source, target):.2f}"]
+        for source, target in graded
+    )
     _write_rows(output / "similarity" / f"{pair}.tsv.gz", rows)
 
     for part, times in TIMES.items():
@@ -135,9 +138,9 @@ def _retrieval_sentences(settings: MiniSettings, language: Language) -> list[str
 
 
 def _training_frames(count: int, seed: int, code: str) -> list[Frame]:
-    shared = sample(int(SHARED * count), seed, "shared", held_out=False)
-    own = sample(count, seed, "bitext", code, held_out=False)
-    frames = list(dict.fromkeys([*shared, *own]))[:count]
+    common = sample(int(SHARED * count), seed, "shared", held_out=False)
+    further = sample(count, seed, "bitext", code, held_out=False)
+    frames = list(dict.fromkeys([*common, *further]))[:count]
     Random(derive(seed, "order", code)).shuffle(frames)
     return frames
 
@@ -149,8 +152,8 @@ def dictionary(pivot: Language, language: Language) -> list[tuple[str, str]]:
     alike = [(word, word) for word in (*NAMES, *YEARS)]
     heads = [
         pair
-        for one, other in product((pivot, pivot.second), (language, language.second))
-        for pair in zip(one.heads(), other.heads(), strict=True)
+        for of_pivot, of_language in product((pivot, pivot.second), (language, language.second))
+        for pair in zip(of_pivot.heads(), of_language.heads(), strict=True)
     ]
     return sorted({*heads, *particles, *alike})
 
@@ -165,11 +168,11 @@ def similar_frames(count: int, seed: int, code: str) -> list[tuple[Frame, Frame]
 def _translations(
     count: int, seed: int, pivot: Language, language: Language, known: set[str], part: str
 ) -> list[list[str]]:
-    own = [] if part == "test" else [part]
-    random = Random(derive(seed, "corruption", language.code, *own))
+    names = [] if part == "test" else [part]
+    random = Random(derive(seed, "corruption", language.code, *names))
     vocabulary = [language.lexicon[concept] for concept in CONCEPTS]
     rows = []
-    for frame in sample(count, seed, "quality", language.code, *own, held_out=not own):
+    for frame in sample(count, seed, "quality", language.code, *names, held_out=not names):
         words = language.words(frame)
         errors = random.randrange(len(words))
         translation = corrupted(words, errors, vocabulary, random)

@@ -23,7 +23,7 @@ class Grammar:
     `order` arranges the phrases: S agent, V predicate, O patient, M manner, N companion, Y year; a companion's
     name and a year are written alike in every language. The last four name the markers by where they stand, in
     the word or as a word before or after it; one in none of them is not expressed. "verb-..." agrees with the
-    agent, "quality-..." with its noun. Of the words of the language `relative` it keeps the share `KEPT`, after the
+    agent, "quality-..." with its noun. It keeps the share `KEPT` of the words of the language `relative`, after the
     sound changes "old:new".
     """
 
@@ -209,11 +209,11 @@ def invent(code: str, seed: int, synonyms: float = 0.0) -> Language:
 
 def _inherited(grammar: Grammar, seed: int, random: Random) -> dict[str, str]:
     """The words that a language shares with its relative, after its own sound changes."""
-    kept = {}
+    inherited = {}
     for name, form in invent(grammar.relative, seed).lexicon.items():
         for change in grammar.changes.split():
             old, new = change.split(":")
             form = form.replace(old, new)
         if random.random() < KEPT:
-            kept[name] = form
-    return kept
+            inherited[name] = form
+    return inherited

@@ -110,12 +110,12 @@ def is_held_out(frame: Frame, seed: int) -> bool:
 def sample(count: int, seed: int, *names: str, held_out: bool) -> list[Frame]:
     """`count` distinct frames for the purpose named by `names`, for tests only or for training only."""
     random = Random(derive(seed, *names))
-    found: dict[Frame, None] = {}
-    while len(found) < count:
+    frames: dict[Frame, None] = {}
+    while len(frames) < count:
         frame = draw(random)
         if is_held_out(frame, seed) == held_out:
-            found[frame] = None
-    return list(found)
+            frames[frame] = None
+    return list(frames)
 
 
 def overlap(one: Frame, other: Frame) -> float:

@@ -121,16 +121,16 @@ def _similar(settings: MiniSettings, part: str, pivot: Language) -> list[tuple[s
 def _write_mining(settings: MiniSettings, folder: Path, pivot: Language, language: Language) -> None:
     """Two lists of sentences of which half translate each other, in an order of their own."""
     count, name = settings.retrieval_pairs, f"{language.code}-{pivot.code}"
-    shared = int(TRANSLATED * count)
-    frames = sample(2 * count - shared, settings.seed, "mining", name, held_out=True)
+    translated = int(TRANSLATED * count)
+    frames = sample(2 * count - translated, settings.seed, "mining", name, held_out=True)
     random = Random(derive(settings.seed, "mining order", name))
     places = {}
-    for side, meanings in ((language, frames[:count]), (pivot, [*frames[:shared], *frames[count:]])):
+    for side, meanings in ((language, frames[:count]), (pivot, [*frames[:translated], *frames[count:]])):
         order = random.sample(range(count), count)
         places[side.code] = {number: f"{side.code}-{place:05}" for place, number in enumerate(order)}
         rows = [(places[side.code][number], side.sentence(meanings[number])) for number in order]
         _write_table(folder / f"{name}.{side.code}", (), rows)
-    gold = [(places[language.code][number], places[pivot.code][number]) for number in range(shared)]
+    gold = [(places[language.code][number], places[pivot.code][number]) for number in range(translated)]
     _write_table(folder / f"{name}.gold", (), gold)
 
 

@@ -42,7 +42,7 @@ class Module(NamedTuple):
 
     code: str  # digest of its code and of its templates, without the entries of its registries
     imports: Sequence[str]  # modules
-    # of its registries, a digest and the modules of each entry, by the name that selects it
+    # a digest and the modules of each entry of its registries, by the name that selects it
     entries: dict[str, tuple[str, Sequence[str]]]
 
 
@@ -197,7 +197,7 @@ def _entries(tree: ast.AST, package: str) -> dict[str, tuple[str, list[str]]]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.Dict):
             continue
-        kept = []
+        others = []
         for key, value in zip(node.keys, node.values, strict=True):
             texts = (part.value for part in ast.walk(value) if isinstance(part, ast.Constant))
             named = [
@@ -207,8 +207,8 @@ def _entries(tree: ast.AST, package: str) -> dict[str, tuple[str, list[str]]]:
             if isinstance(key, ast.Constant) and (modules := [*filter(path_of, full)]):
                 entries[str(key.value)] = digest(shape(value)), modules
             else:
-                kept.append((key, value))
-        node.keys, node.values = [key for key, _ in kept], [value for _, value in kept]
+                others.append((key, value))
+        node.keys, node.values = [key for key, _ in others], [value for _, value in others]
     return entries
 
 

@@ -23,7 +23,7 @@ def run(job: Job) -> None:
             identity=identity(job.folder("encoder")),
             method=job.settings["method"],
             output=output,
-            # Only where it is asked for: under auto the job reserves no GPU.
+            # A GPU is used only where it is asked for: under auto the job reserves none.
             device=job.device if job.device.startswith("cuda") else "cpu",
         )
     )

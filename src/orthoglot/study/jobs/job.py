@@ -106,7 +106,7 @@ class Job:
         return [
             seed
             for folder in self.folders(role)
-            for seed in sorted(folder.glob("seed*"), key=lambda one: int(one.name.removeprefix("seed")))
+            for seed in sorted(folder.glob("seed*"), key=lambda place: int(place.name.removeprefix("seed")))
         ]
 
     def previous(self) -> Path | None:
@@ -138,7 +138,7 @@ class Job:
     def _check_inputs(self) -> dict[str, tuple[str, str | None]]:
         """Compare every input folder with its receipt; its key and contents, for the receipt of this job."""
         read: dict[str, tuple[str, str | None]] = {}
-        for folder, key in (one for folders in self._inputs.values() for one in folders.items()):
+        for folder, key in (item for folders in self._inputs.values() for item in folders.items()):
             receipts.check(Path(folder), key, record=True)
             read[folder] = (key, None if receipts.trusting() else receipts.contents(Path(folder), key))
         return read

@@ -33,7 +33,7 @@ def run(job: Job) -> None:
             invented=settings["invented"],
             fine_tuned=job.folders("fine_tuned"),
             licences=settings["licences"],
-            # Of a frozen encoder that is used beyond its languages, those of its checkpoint.
+            # A frozen encoder that is used beyond its languages has those of its checkpoint.
             known={
                 folder.name: card(folder).get("languages") or settings["languages"].get(folder.name, [])
                 for folder in job.folders("encoders")

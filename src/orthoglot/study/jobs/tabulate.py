@@ -16,7 +16,7 @@ def run(job: Job) -> None:
     if paper.variants:
         folders = job.folders("evaluations"), job.folders("encoders")
         speeds = {
-            folder: found for folder, place in job.speeds("encoders").items() if (found := read_speed(place))
+            folder: speed for folder, place in job.speeds("encoders").items() if (speed := read_speed(place))
         }
         job.run(
             lambda output: write_paper(run_of_variants(paper, *folders, speeds=speeds, **settings), output)

@@ -69,7 +69,7 @@ class Outcome(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """In how many cases it holds."""
+        """How many cases it holds in, in words."""
         return f"{HOLDS} in {self.counts[HOLDS]} of {self.testable}" if self.testable else UNTESTABLE
 
     @property
@@ -87,7 +87,7 @@ class Outcome(NamedTuple):
         return "the methods or the data that it needs are not in this run"
 
     def row(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
+        """The outcome as plain values, for JSON."""
         return {
             "paper": self.paper,
             "text": self.claim.text,
@@ -102,16 +102,16 @@ class Outcome(NamedTuple):
 
 def evaluate_claims(run: Run) -> list[Outcome]:
     """Every claim of the run's paper with its cases."""
-    found = []
+    outcomes = []
     for claim in run.paper.claims:
         cases = tuple(_cases(claim, run))
         counts = Counter(case.verdict for case in cases if case.counts)
-        found.append(Outcome(run.paper.name, claim, cases, counts))
-    return found
+        outcomes.append(Outcome(run.paper.name, claim, cases, counts))
+    return outcomes
 
 
 def verdict(claim: Claim, low: float | None, high: float | None, seeds: Sequence[float]) -> str:
-    """Of an interval and of the values by seed; an end on the edge of the claim's region is outside of it."""
+    """The verdict on an interval and the values by seed; an end on the edge of the claim's region is outside of it."""
 
     def inside(value: float) -> bool:
         return claim.above < value and (value < claim.below or claim.below == math.inf)
@@ -125,15 +125,15 @@ def verdict(claim: Claim, low: float | None, high: float | None, seeds: Sequence
 
 
 def _cases(claim: Claim, run: Run) -> Iterator[Case]:
-    every = list(run.sides(claim))
-    for encoder in dict.fromkeys(sides.encoder for sides in every):
-        own = [sides for sides in every if sides.encoder == encoder]
+    all_sides = list(run.sides(claim))
+    for encoder in dict.fromkeys(sides.encoder for sides in all_sides):
+        on_encoder = [sides for sides in all_sides if sides.encoder == encoder]
         for task in claim.tasks:
             for dataset in run.measured.datasets(task):
-                found = [one for sides in own for one in _case(claim, run, sides, task, dataset)]
-                if claim.strongest_rival and found:
-                    found = [max(found, key=lambda one: one[1].value)]
-                yield from (case for case, _ in found)
+                cases = [case for sides in on_encoder for case in _case(claim, run, sides, task, dataset)]
+                if claim.strongest_rival and cases:
+                    cases = [max(cases, key=lambda case: case[1].value)]
+                yield from (case for case, _ in cases)
 
 
 def _case(claim: Claim, run: Run, sides: Sides, task: str, dataset: str) -> Iterator[tuple[Case, Number]]:
@@ -152,17 +152,25 @@ def _case(claim: Claim, run: Run, sides: Sides, task: str, dataset: str) -> Iter
     change = run.difference(left, right) if whole else None
     a, b = sides.labels
     if claim.quantity == "ratio":
-        found, label = _ratio(mine, other, change, sides, run), f"{a} / {b}"
+        measured, label = _ratio(mine, other, change, sides, run), f"{a} / {b}"
     elif claim.quantity == "magnitude":
-        found, label = _magnitude(mine, other, change, run), f"|{a}| − |{b}|"
+        measured, label = _magnitude(mine, other, change, run), f"|{a}| − |{b}|"
     else:
         change = change if whole else run.subtract(mine, other)
-        found, label = _difference(mine, other, change, run), f"{a} − {b}"
+        measured, label = _difference(mine, other, change, run), f"{a} − {b}"
     part = "" if subsets is None else f", {len(subsets)} {claim.languages}"
     view = "" if claim.view == SENTENCE else f", {claim.view} view"
     quantity = f"{label}{view}, {claim.metric}"
-    decided = verdict(claim, *found[1:4]) if found.testable else UNTESTABLE
-    about = sides.encoder, f"{task} {dataset}{part}", quantity, *found[:4], decided, found.how, sides.counts
+    decided = verdict(claim, *measured[1:4]) if measured.testable else UNTESTABLE
+    about = (
+        sides.encoder,
+        f"{task} {dataset}{part}",
+        quantity,
+        *measured[:4],
+        decided,
+        measured.how,
+        sides.counts,
+    )
     yield Case(*about), other
 
 
@@ -171,24 +179,24 @@ def _difference(mine: Number, other: Number, change: Number | None, run: Run) ->
     if change is not None:
         seeds = tuple(change.by_seed.values())
         if run.confidence is not None and not any(seeds):
-            how = f"the same score with every seed, {other.value:.2f} on average"
-            return Quantity(change.value, change.low, change.high, seeds, how, False)
+            basis = f"the same score with every seed, {other.value:.2f} on average"
+            return Quantity(change.value, change.low, change.high, seeds, basis, False)
         return Quantity(change.value, change.low, change.high, seeds, run.pairing(change))
-    seeds = tuple(one - two for one, two in paired(mine.by_seed, other.by_seed).values())
+    seeds = tuple(ours - theirs for ours, theirs in paired(mine.by_seed, other.by_seed).values())
     low, high = apart(mine, other) or (None, None)
-    how = f"{mine.value:.2f} and {other.value:.2f}; {APART}"
-    return Quantity(mine.value - other.value, low, high, seeds, how)
+    basis = f"{mine.value:.2f} and {other.value:.2f}; {APART}"
+    return Quantity(mine.value - other.value, low, high, seeds, basis)
 
 
 def _magnitude(mine: Number, other: Number, change: Number | None, run: Run) -> Quantity:
     """|left| - |right|, both drawn anew from the same sentences in every draw."""
-    seeds = tuple(abs(one) - abs(two) for one, two in paired(mine.by_seed, other.by_seed).values())
-    how = f"from {mine.value:+.1f} to {other.value:+.1f}; "
+    seeds = tuple(abs(ours) - abs(theirs) for ours, theirs in paired(mine.by_seed, other.by_seed).values())
+    basis = f"from {mine.value:+.1f} to {other.value:+.1f}; "
     if change is None:
         return Quantity(
-            abs(mine.value) - abs(other.value), None, None, seeds, how + "these records do not pair them"
+            abs(mine.value) - abs(other.value), None, None, seeds, basis + "these records do not pair them"
         )
-    return Quantity(change.value, change.low, change.high, seeds, how + run.pairing(change))
+    return Quantity(change.value, change.low, change.high, seeds, basis + run.pairing(change))
 
 
 def _ratio(before: Number, after: Number, change: Number | None, sides: Sides, run: Run) -> Quantity:
@@ -201,8 +209,8 @@ def _ratio(before: Number, after: Number, change: Number | None, sides: Sides, r
     """
     chance = before.chance or 0.0
     if before.value <= 2 * chance:
-        how = f"chance ({chance:.2f}) is half of {sides.labels[0]}'s {before.value:.2f} or more"
-        return Quantity(None, None, None, (), how, False)
+        basis = f"chance ({chance:.2f}) is half of {sides.labels[0]}'s {before.value:.2f} or more"
+        return Quantity(None, None, None, (), basis, False)
     low = high = None
     if before.ends and change and change.ends:
         ends = [_over(h, max(h - by, 0.0)) for h, by in product(before.ends, change.ends)]
@@ -210,8 +218,10 @@ def _ratio(before: Number, after: Number, change: Number | None, sides: Sides, r
     elif before.ends and after.ends:
         low, high = _over(before.ends[0], after.ends[1]), _over(before.ends[1], after.ends[0])
     seeds = tuple(_over(mine, other) for mine, other in paired(before.by_seed, after.by_seed).values())
-    how = f"{before.value:.2f} / {after.value:.2f}; {run.pairing(change) if change else APART}; at least 90 %"
-    return Quantity(_over(before.value, after.value), low, high, seeds, how)
+    basis = (
+        f"{before.value:.2f} / {after.value:.2f}; {run.pairing(change) if change else APART}; at least 90 %"
+    )
+    return Quantity(_over(before.value, after.value), low, high, seeds, basis)
 
 
 def _over(above: float, below: float) -> float:

@@ -41,7 +41,7 @@ class Gap(NamedTuple):
     alone_method: str
 
     def row(self) -> dict[str, Any]:
-        """As plain values, for a file."""
+        """The gap as plain values, for a file."""
         ends = (None, None) if self.gap is None else (self.gap.low, self.gap.high)
         return self._asdict() | {
             "score": self.score.value,
@@ -53,19 +53,19 @@ class Gap(NamedTuple):
 
 
 def gaps(run: Run) -> list[Gap]:
-    """By encoder, panel and data set, meaning before language; of every reading of a method that the run has.
+    """The gaps by encoder, panel and data set, meaning before language, of every reading of a method that the run has.
 
     Source: docs/papers.md#protocol-gaps.
     """
-    return [one for encoder in run.encoders for panel in run.paper.panels for one in _of(run, encoder, panel)]
+    return [gap for encoder in run.encoders for panel in run.paper.panels for gap in _of(run, encoder, panel)]
 
 
 def _of(run: Run, encoder: str, panel: str) -> Iterator[Gap]:
     pair = run.paper.panels[panel]
     host = pair[1] != ORIGINAL
     alone = next((method for method, other in run.paper.panels.values() if other == ORIGINAL), "")
-    every = run.methods_of(encoder, alone).values() if host else ()
-    same = dict(run.readings(encoder, pair[0], alone)) if every else {}
+    alone_methods = run.methods_of(encoder, alone).values() if host else ()
+    same = dict(run.readings(encoder, pair[0], alone)) if alone_methods else {}
     data = [
         (task, dataset, metric) for task, metric in TASKS.items() for dataset in run.measured.datasets(task)
     ]
@@ -80,7 +80,7 @@ def _of(run: Run, encoder: str, panel: str) -> Iterator[Gap]:
         # The undivided vector has no language view.
         other = name._replace(method=against, view=view if host else SENTENCE)
         without = run.level(other, None) if host or view == "meaning" else None
-        themselves = same.get(method, next(iter(every), ""))
+        themselves = same.get(method, next(iter(alone_methods), ""))
         less = run.level(name._replace(method=themselves), None) if themselves else None
         yield Gap(
             *(encoder, panel, method, against, title(task, dataset), view),
@@ -107,9 +107,9 @@ def gap_table(run: Run, found: Sequence[Gap]) -> Table:
     )
     rows: list[list[Cell]] = []
     for encoder, (panel, pair) in product(run.encoders, run.paper.panels.items()):
-        own = [one for one in found if (one.encoder, one.panel) == (encoder, panel)]
-        rows += map(_row, own)
-        if not own:
+        shown = [gap for gap in found if (gap.encoder, gap.panel) == (encoder, panel)]
+        rows += map(_row, shown)
+        if not shown:
             grey = Cell(EMPTY.text, NO_METHOD, "absent", REASONS[NO_METHOD])
             rows.append([*map(Cell, (encoder, panel, " less ".join(pair), "", "")), *[grey] * 4])
     columns = ["Encoder", "Panel", "Methods", "Data", "View", "Without", "With", "Gap", "Less ORACLE alone"]
@@ -131,4 +131,4 @@ def gap_figure(found: Sequence[Gap]) -> Markup | None:
     """The panels; None without a gap."""
     if not found:
         return None
-    return plots.gaps(pd.DataFrame([one.row() for one in found]).astype({"without": float}))
+    return plots.gaps(pd.DataFrame([gap.row() for gap in found]).astype({"without": float}))

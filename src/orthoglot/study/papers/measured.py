@@ -1,4 +1,4 @@
-"""For each printed number of a paper what a run measured, or why it has nothing."""
+"""What a run measured for each printed number of a paper, or why it has nothing."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Cell:
     def missing(self) -> tuple[str, ...]:
         """Members that were not measured."""
         whole = self.printed.direction == WHOLE
-        return () if whole else tuple(one for one in self.printed.members if one not in self.over)
+        return () if whole else tuple(member for member in self.printed.members if member not in self.over)
 
     @property
     def why(self) -> str:
@@ -115,7 +115,7 @@ class Cell:
         )
 
     def row(self) -> dict[str, Any]:
-        """As plain values, for a file."""
+        """The cell as plain values, for a file."""
         fields = self.printed._asdict() | {"published": self.printed.number}
         del fields["value"]
         for name, number in (("measured", self.measured), ("less_base", self.less_base)):
@@ -165,56 +165,64 @@ def cells(run: Run) -> list[Cell]:
     """Every printed number with each encoder and method of the run that counts as what it is about.
 
     A method that was run in the printed and in the released reading gives two cells: the published rows of
-    ORACLE most likely come from the released one (docs/papers.md#oracle-inter-class). Of an ablation the grid of
-    variants and columns is filled.
+    ORACLE most likely come from the released one (docs/papers.md#oracle-inter-class). The grid of variants and
+    columns of an ablation is filled.
     """
-    found = []
+    filled = []
     for printed in _grid(run.paper):
         for encoder in run.encoders_of(printed.encoder) or [""]:
             methods = run.methods_of(encoder, printed.method).values() if encoder else ()
-            found += [_cell(printed, encoder, method, run) for method in methods or [""]]
-    return found
+            filled += [_cell(printed, encoder, method, run) for method in methods or [""]]
+    return filled
 
 
 def further_cells(run: Run) -> list[Cell]:
     """What was measured in the columns of a paper's tables on encoders, methods and variants that it does not have.
 
-    Of a suite also what was not, where any other column of the table was.
+    A suite also has what was not measured, where any other column of the table was.
     """
-    found: list[Cell] = []
+    filled: list[Cell] = []
     for table in run.paper.tables:
-        rows = [one for one in _grid(run.paper) if one.table == table]
+        rows = [entry for entry in _grid(run.paper) if entry.table == table]
         own_rows = [] if run.paper.suite else rows
-        known = {(here, one.method) for one in own_rows for here in run.encoders_of(one.encoder)}
-        columns = {one.column: one for one in rows}
+        known = {(here, entry.method) for entry in own_rows for here in run.encoders_of(entry.encoder)}
+        columns = {entry.column: entry for entry in rows}
         # An encoder that is called as the paper calls it stands in the paper's row.
         same = {
-            (one.encoder, one.method, one.column)
-            for one in rows
-            if one.encoder in run.encoders_of(one.encoder)
+            (entry.encoder, entry.method, entry.column)
+            for entry in rows
+            if entry.encoder in run.encoders_of(entry.encoder)
         }
         for encoder, method, view in _rows(run):
             name = run.method_label(encoder, method)
             if (encoder, name) not in known:
-                own = {"encoder": run.label(encoder), "method": method, "view": view, "value": "", "note": ""}
-                here = any(one.view == view for one in rows) or view == SENTENCE or run.paper.suite
-                asked = [one for one in columns.values() if here and (encoder, name, one.column) not in same]
-                made = [_cell(one._replace(**own), encoder, method, run) for one in asked]
-                measured = [one for one in made if one.measured is not None]
-                found += made if measured and run.paper.suite else measured
-    return found
+                about = {
+                    "encoder": run.label(encoder),
+                    "method": method,
+                    "view": view,
+                    "value": "",
+                    "note": "",
+                }
+                here = any(entry.view == view for entry in rows) or view == SENTENCE or run.paper.suite
+                asked = [
+                    entry for entry in columns.values() if here and (encoder, name, entry.column) not in same
+                ]
+                made = [_cell(entry._replace(**about), encoder, method, run) for entry in asked]
+                measured = [cell for cell in made if cell.measured is not None]
+                filled += made if measured and run.paper.suite else measured
+    return filled
 
 
 def whole_cells(run: Run) -> list[Cell]:
     """Each data set of the run as a whole, whatever its languages; and the long tail and the other languages alone."""
-    every = printed_numbers(run.paper.name)
-    chosen = [one for one in every if one.method != FINE_TUNED or run.paper.suite]
+    all_printed = printed_numbers(run.paper.name)
+    chosen = [entry for entry in all_printed if entry.method != FINE_TUNED or run.paper.suite]
     scales: dict[tuple[str, str], str] = {}
-    for one in chosen:
-        scales.setdefault((one.task, one.metric), one.scale)
+    for entry in chosen:
+        scales.setdefault((entry.task, entry.metric), entry.scale)
     if run.paper.variants:
         scales = dict.fromkeys(((task, P_AT_1) for task in RETRIEVAL), "0..100")
-    found = []
+    filled = []
     for encoder, method, view in _rows(run):
         for (task, metric), scale in scales.items():
             for dataset, part in product(run.measured.datasets(task), (ALL, HEAD, LONG_TAIL)):
@@ -227,13 +235,13 @@ def whole_cells(run: Run) -> list[Cell]:
                     printed = Printed(*about, metric, scale, "", "")
                     number = number.divided(printed.unit)
                     cell = Cell(printed, encoder, method, "", number, number.subsets, dataset, counted)
-                    found.append(_less_base(cell, run) if run.paper.base else cell)
-    return found
+                    filled.append(_less_base(cell, run) if run.paper.base else cell)
+    return filled
 
 
 def _rows(run: Run) -> Iterator[tuple[str, str, str]]:
-    """Encoder, method and view of all in the run of which the paper prints such a view; of a suite the meaning view."""
-    printed = {one.view for one in printed_numbers(run.paper.name)} - {SENTENCE}
+    """Encoder, method and view of all in the run whose view the paper prints; a suite has the meaning view."""
+    printed = {entry.view for entry in printed_numbers(run.paper.name)} - {SENTENCE}
     views = ["meaning"] if run.paper.suite else [view for view in VIEWS if view in printed]
     for encoder in run.encoders:
         for method in run.measured.methods_of(encoder):
@@ -243,8 +251,8 @@ def _rows(run: Run) -> Iterator[tuple[str, str, str]]:
 
 def _grid(paper: Paper) -> Iterator[Printed]:
     printed = printed_numbers(paper.name)
-    columns = [one for one in printed if one.encoder == paper.base]
-    by_column = {(one.encoder, one.column): one for one in printed}
+    columns = [entry for entry in printed if entry.encoder == paper.base]
+    by_column = {(entry.encoder, entry.column): entry for entry in printed}
     if not paper.variants:
         yield from printed
     for variant, column in product(paper.variants, columns):
@@ -267,7 +275,9 @@ def _cell(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
 def _less_base(cell: Cell, run: Run) -> Cell:
     """The cell of a variant with what it and the printed one differ from those of the base variant."""
     printed, base = cell.printed, run.paper.base
-    levels = [one.number for one in _grid(run.paper) if (one.encoder, one.column) == (base, printed.column)]
+    levels = [
+        entry.number for entry in _grid(run.paper) if (entry.encoder, entry.column) == (base, printed.column)
+    ]
     less = None
     if levels and levels[0] is not None and printed.number is not None:
         less = round(printed.number - levels[0], 6)
@@ -295,7 +305,7 @@ def find(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
         return replace(cell, reason=NO_DATA if others and not untrained else absent)
     if not parts:
         return replace(cell, reason=NO_LANGUAGE)
-    subsets = [(member, *one) for member, some in parts.items() for one in some]
+    subsets = [(member, *place) for member, places in parts.items() for place in places]
     about = encoder, method, printed.view, printed.task
     number = run.over([(Name(*about, dataset, printed.metric), subset) for _, dataset, subset in subsets])
     cell = replace(cell, dataset=" + ".join(dict.fromkeys(dataset for _, dataset, _ in subsets)))
@@ -321,11 +331,11 @@ def _places(
         return datasets, {ALL: [(datasets[0], ALL)]} if datasets else {}
     datasets, parts = [], dict[str, list[tuple[str, str]]]()
     for name in printed.data.parts or (printed.dataset,):
-        one = printed._replace(dataset=name)
-        here = _datasets(one, run, **about)
+        part = printed._replace(dataset=name)
+        here = _datasets(part, run, **about)
         prefix = f"{name} " if printed.data.parts else ""
         datasets += here
-        parts |= {prefix + member: some for member, some in _parts(one, here, run, **about).items()}
+        parts |= {prefix + member: places for member, places in _parts(part, here, run, **about).items()}
     return datasets, parts
 
 
@@ -336,8 +346,8 @@ def _datasets(printed: Printed, run: Run, **about: str) -> list[str]:
         for name in run.measured.names("dataset", task=printed.task, **about)
     }
     source, stand_in = printed.data.source, printed.data.stand_in
-    own = [name for name in here if not source or here[name] == source]
-    return own or [name for name in here if stand_in and here[name] == stand_in]
+    same = [name for name in here if not source or here[name] == source]
+    return same or [name for name in here if stand_in and here[name] == stand_in]
 
 
 def _parts(
@@ -348,10 +358,12 @@ def _parts(
     for dataset in datasets:
         have = {ALL, *run.measured.names("subset", task=printed.task, dataset=dataset, **about)}
         wanted = {member: list(_subsets(printed, member, have)) for member in printed.members}
-        whole = {member: some for member, some in wanted.items() if have.issuperset(some)}
-        served.append({member: [(dataset, one) for one in some] for member, some in whole.items()})
-    found = ChainMap(*sorted(served, key=len, reverse=True))
-    return {member: found[member] for member in printed.members if found.get(member)}
+        whole = {member: subsets for member, subsets in wanted.items() if have.issuperset(subsets)}
+        served.append(
+            {member: [(dataset, subset) for subset in subsets] for member, subsets in whole.items()}
+        )
+    merged = ChainMap(*sorted(served, key=len, reverse=True))
+    return {member: merged[member] for member in printed.members if merged.get(member)}
 
 
 def _subsets(printed: Printed, member: str, have: set[str]) -> Iterator[str]:

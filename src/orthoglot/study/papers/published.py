@@ -47,12 +47,12 @@ class Claim(NamedTuple):
     pairs: tuple[tuple[str, str], ...]  # (left, right) methods, or variants of an encoder
     # pairs that are shown as well, but that the paper does not speak of
     further: tuple[tuple[str, str], ...] = ()
-    # that the claim is made about, by the paper's name; empty for every encoder
+    # the encoders that the claim is made about, by the paper's name; empty for every encoder
     encoders: tuple[str, ...] = ()
     # "difference" left - right, "ratio" left / right, or "magnitude" |left| - |right|
     quantity: Literal["difference", "ratio", "magnitude"] = "difference"
     view: str = "sentence"  # of the vectors
-    # on whose data sets the claim is tested, also on others than the paper's
+    # the tasks on whose data sets the claim is tested, also on others than the paper's
     tasks: tuple[str, ...] = RETRIEVAL
     metric: str = P_AT_1  # as in a record
     languages: str = ALL  # of these data sets: "all", "cross-lingual" pairs, or directions of the "long-tail"
@@ -82,15 +82,15 @@ class Paper(NamedTuple):
     base: str = ""  # the variant that the others are compared with
     hardware: str = ""  # that it prints times of
     unmeasured: Mapping[str, str] = {}  # why no run has one of these encoders
-    # of tables of undivided vectors, which show every task of each encoder of a run, measured or not, below the
-    # paper's: what the paper is called in the target `<suite>-table`
+    # what the paper is called in the target `<suite>-table`, if its tables are of undivided vectors: they show every
+    # task of each encoder of a run, measured or not, below the paper's
     suite: str = ""
-    # of a figure of gaps, each with the method with and the one without what the paper adds
+    # the panels of a figure of gaps, each with the method with and the one without what the paper adds
     panels: Mapping[str, tuple[str, str]] = {}
     coverage: Coverage | None = None  # its table of languages
     examples: Mapping[str, str] = {}  # tables of sentences, and the task that has such examples here
     maps: str = ""  # the number of its figure of maps of a text in many languages
-    # of columns, by data set and direction or metric; by data set and "xx" what stands before a member
+    # headings of columns, by data set and direction or metric; by data set and "xx" what stands before a member
     headings: Mapping[str, str] = {}
 
 
@@ -105,8 +105,8 @@ class DataSet(NamedTuple):
     # the source that is shown where this one is not in the run, e.g. of a dev set; "" for none.
     stand_in: str = ""
     unmeasured: str = ""  # why no run measures it, else ""
-    parts: tuple[str, ...] = ()  # of a mean over several data sets, their names
-    # among how many sentences the paper searches for a query, by member, where that is stated
+    parts: tuple[str, ...] = ()  # the names of the data sets, of a mean over several
+    # how many sentences the paper searches among for a query, by member, where that is stated
     candidates: Mapping[str, int] = {}
 
 
@@ -202,9 +202,9 @@ def printed_mean(one: Printed, members: Sequence[str]) -> float | None:
 @cache
 def _rows(paper: str) -> dict[tuple[str, ...], dict[str, float]]:
     rows: dict[tuple[str, ...], dict[str, float]] = defaultdict(dict)
-    for one in printed_numbers(paper):
-        if one.value:
-            rows[one.row][one.subset] = float(one.value)
+    for printed in printed_numbers(paper):
+        if printed.value:
+            rows[printed.row][printed.subset] = float(printed.value)
     return rows
 
 
@@ -219,21 +219,21 @@ def _paper(name: str) -> Paper:
 def _data_sets() -> dict[str, DataSet]:
     content = _read("datasets")
     lists = content.pop("candidates")
-    found: dict[str, DataSet] = {}
-    for name, one in content.items():
-        members = [f"en-{code}" for code in one.get("english", "").split()]
-        members += ["-".join(pair) for pair in combinations(one.get("among", "").split(), 2)]
-        members += [*one.get("pairs", "").split(), *one.get("languages", "").split()]
-        parts = tuple(one.get("parts", "").split())
-        members += [f"{part} {member}" for part in parts for member in found[part].members]
-        stated = one.get("candidates")
+    data_sets: dict[str, DataSet] = {}
+    for name, table in content.items():
+        members = [f"en-{code}" for code in table.get("english", "").split()]
+        members += ["-".join(pair) for pair in combinations(table.get("among", "").split(), 2)]
+        members += [*table.get("pairs", "").split(), *table.get("languages", "").split()]
+        parts = tuple(table.get("parts", "").split())
+        members += [f"{part} {member}" for part in parts for member in data_sets[part].members]
+        stated = table.get("candidates")
         sizes = {} if stated is None else dict.fromkeys(members, stated)
         if isinstance(stated, str):
             fewer = (entry.split() for entry in lists[stated].split(","))
             sizes = dict.fromkeys(members, 1000) | {f"en-{code}": int(size) for code, size in fewer}
-        about = {key: one.get(key, "") for key in ("source", "stand_in", "unmeasured")}
-        found[name] = DataSet(tuple(members), **about, parts=parts, candidates=sizes)
-    return found
+        about = {key: table.get(key, "") for key in ("source", "stand_in", "unmeasured")}
+        data_sets[name] = DataSet(tuple(members), **about, parts=parts, candidates=sizes)
+    return data_sets
 
 
 def _methods() -> dict[str, tuple[Definition, ...]]:
@@ -241,14 +241,14 @@ def _methods() -> dict[str, tuple[Definition, ...]]:
     groups: dict[str, list[str]] = content.pop("groups")
 
     def definition(architecture: str, partners: str = "none", terms: Sequence[str] = ()) -> Definition:
-        every = sorted(term for name in terms for term in groups.get(name, [name]))
-        return Definition(architecture, partners, ",".join(f"{term}=1" for term in every))
+        expanded = sorted(term for name in terms for term in groups.get(name, [name]))
+        return Definition(architecture, partners, ",".join(f"{term}=1" for term in expanded))
 
-    return {name: tuple(definition(**one) for one in readings) for name, readings in content.items()}
+    return {name: tuple(definition(**reading) for reading in readings) for name, readings in content.items()}
 
 
 PAPERS: Mapping[str, Paper] = {path.stem: _paper(path.stem) for path in sorted(PUBLISHED.glob("*.csv"))}
-# Papers on decomposers of frozen encoders, suites of tasks, and papers that train an encoder and its variants.
+# The papers on decomposers of frozen encoders, suites of tasks, and papers that train an encoder and its variants.
 DECOMPOSER_PAPERS = tuple(name for name, paper in PAPERS.items() if not (paper.variants or paper.suite))
 SUITES = tuple(name for name, paper in PAPERS.items() if paper.suite)
 ENCODER_PAPERS = tuple(name for name, paper in PAPERS.items() if paper.variants)

@@ -99,7 +99,7 @@ def reachable(
             partial = NO_LANGUAGE if cell.missing else ""
             reason = cell.reason or partial or (STAND_IN if cell.stand_in else "")
             key = (printed.table, printed.encoder, *printed.row, printed.subset)
-            # One of several encoders and readings of a method is enough.
+            # One encoder and reading of a method, of several, is enough.
             reasons[key] = reason and reasons.get(key, reason)
     counts = []
     for table in paper.tables:

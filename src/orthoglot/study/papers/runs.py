@@ -58,9 +58,9 @@ class Sides(NamedTuple):
 class Run:
     """What the tables and claims of a paper ask of a run.
 
-    Of decomposers the intervals are those of the records, over sentences. Of variants they are Student's over the seeds
-    of the encoder's training: mean(x) ± t(n - 1) sd(x) / sqrt(n) of the n seeds' values x says what other seeds would
-    change, and takes sentences and training text as fixed; differences are taken seed by seed. Source:
+    The intervals of decomposers are those of the records, over sentences. Those of variants are Student's over the
+    seeds of the encoder's training: mean(x) ± t(n - 1) sd(x) / sqrt(n) of the n seeds' values x says what other seeds
+    would change, and takes sentences and training text as fixed; differences are taken seed by seed. Source:
     docs/papers.md#published-claims.
     """
 
@@ -77,12 +77,12 @@ class Run:
     examples: Sequence[Shown] = ()  # sentences that the run shows
     languages: Sequence[str] = ()  # of its sentence pairs
     known: Mapping[str, Sequence[str]] = field(default_factory=dict)  # the languages that each encoder states
-    # of each text in many languages, by encoder
+    # the maps of each text in many languages, by encoder
     maps: Mapping[str, Mapping[str, TextMap]] = field(default_factory=dict)
 
     @cached_property
     def encoders(self) -> list[str]:
-        """Of the run, variants in the order of the paper."""
+        """The encoders of the run, variants in the order of the paper."""
         known = [here for name in self.paper.variants for here in self.encoders_of(name)]
         return list(dict.fromkeys((*known, *self.measured.encoders)))
 
@@ -96,7 +96,9 @@ class Run:
             variant = self.paper.variants.get(name)
             changes = variant and variant.changes
             return [here for here in self.measured.encoders if self.variants.get(here) == changes]
-        same = [self.measured.names("encoder", checkpoint=one) for one in self.paper.encoders[name]]
+        same = [
+            self.measured.names("encoder", checkpoint=checkpoint) for checkpoint in self.paper.encoders[name]
+        ]
         same += [[here] for here in self.measured.encoders if name in self._stands_for(here)]
         return list(dict.fromkeys(chain.from_iterable(same)))
 
@@ -137,8 +139,8 @@ class Run:
         """left - right over all subsets, paired; None where the run has no such number."""
         if self.confidence is not None:
             return self.subtract(self.measured.mean(left), self.measured.mean(right))
-        if (found := self.measured.difference(left, right.method)) is not None:
-            return found
+        if (change := self.measured.difference(left, right.method)) is not None:
+            return change
         other = self.measured.difference(right, left.method)
         return other and other.divided(-1)
 
@@ -163,8 +165,8 @@ class Run:
         if self.paper.variants:
             for pair in claim.pairs:
                 for left, right in product(*map(self.encoders_of, pair)):
-                    own = ORIGINAL, SENTENCE
-                    yield Sides(self.encoder, (left, *own), (right, *own), (left, right), True)
+                    undivided = ORIGINAL, SENTENCE
+                    yield Sides(self.encoder, (left, *undivided), (right, *undivided), (left, right), True)
             return
         meant = {here for name in claim.encoders for here in self.encoders_of(name)}
         for encoder in self.encoders:
@@ -176,14 +178,14 @@ class Run:
                     yield Sides(encoder, mine, other, methods, counts)
 
     def subsets(self, task: str, dataset: str, languages: str) -> list[str]:
-        """Of a data set: "all", "cross-lingual", "head" or "long-tail"; none of the last two where all are alike."""
-        every = self.measured.subsets(task, dataset)
+        """The subsets of one kind: all, cross-lingual, head or long tail; none of the last two where all are alike."""
+        subsets = self.measured.subsets(task, dataset)
         if languages == ALL:
-            return every
+            return subsets
         if languages == CROSS_LINGUAL:
-            return [subset for subset in every if len(set(subset.split("-"))) > 1]
-        tail = [subset for subset in every if set(subset.split("->")) & set(self.long_tail)]
-        head = [subset for subset in every if subset not in tail]
+            return [subset for subset in subsets if len(set(subset.split("-"))) > 1]
+        tail = [subset for subset in subsets if set(subset.split("->")) & set(self.long_tail)]
+        head = [subset for subset in subsets if subset not in tail]
         return (tail if languages == LONG_TAIL else head) if tail and head else []
 
     def readings(self, encoder: str, left: str, right: str) -> Iterator[tuple[str, str]]:
@@ -233,13 +235,13 @@ def run_of_variants(
         if not number.isdigit():
             raise DataError(f"{folder}: lies in no folder seed<k>, which says the seed of its training")
         seeds[variant].add(int(number))
-        found = [r for r in read_records(folder / "records.jsonl") if (r.metric, r.seed) == (P_AT_1, None)]
-        if not found:
+        scores = [r for r in read_records(folder / "records.jsonl") if (r.metric, r.seed) == (P_AT_1, None)]
+        if not scores:
             raise DataError(f"{folder}: no {P_AT_1}")
-        for r in found:
-            own = replace(r, encoder=variant, seed=int(number), low=None, high=None)
-            groups[variant, r.method, r.view, r.task, r.dataset, r.subset].append(own)
-    if len({tuple(sorted(some)) for some in seeds.values()}) > 1:
+        for r in scores:
+            record = replace(r, encoder=variant, seed=int(number), low=None, high=None)
+            groups[variant, r.method, r.view, r.task, r.dataset, r.subset].append(record)
+    if len({tuple(sorted(numbers)) for numbers in seeds.values()}) > 1:
         raise DataError(f"variants were trained with different seeds: {dict(seeds)}")
     for folder, speed in speeds.items():
         variant, seed = folder.parents[1].name, int(folder.parent.name.removeprefix("seed"))
@@ -247,12 +249,13 @@ def run_of_variants(
         timed = Record(*names, seed, SECONDS, speed.seconds_per_1000, None, None, speed.steps, {})
         groups[variant, ORIGINAL, SENTENCE, TIME, TRAINING, ALL].append(timed)
     means = [
-        replace(some[0], seed=None, value=fmean(record.value for record in some)) for some in groups.values()
+        replace(group[0], seed=None, value=fmean(record.value for record in group))
+        for group in groups.values()
     ]
-    measured = Measured([record for some in groups.values() for record in some] + means)
+    measured = Measured([record for group in groups.values() for record in group] + means)
     sizes = {folder.parents[1].name: parameters(folder) for folder in encoders}
-    where = listed((folder.parents[1].name, speed) for folder, speed in speeds.items()) if speeds else ""
-    return Run(paper, measured, encoder, variants, long_tail, confidence, sizes, where)
+    hardware = listed((folder.parents[1].name, speed) for folder, speed in speeds.items()) if speeds else ""
+    return Run(paper, measured, encoder, variants, long_tail, confidence, sizes, hardware)
 
 
 def parameters(folder: Path) -> int | None:

@@ -83,11 +83,11 @@ def write_paper(run: Run, output: Path) -> None:
         sections += [_map_section(run, text, drawn) for text, drawn in run.maps.items()] or [_no_maps(run)]
     if whole:
         sections.append(_whole_section(run, whole))
-    rows = [_plain(one.row()) for one in known + further + whole]
+    rows = [_plain(cell.row()) for cell in known + further + whole]
     content = {
         "cells": rows,
-        "claims": [one.row() for one in tested],
-        "gaps": [one.row() for one in changes],
+        "claims": [outcome.row() for outcome in tested],
+        "gaps": [gap.row() for gap in changes],
         "parameters": run.parameters,
         "hardware": run.hardware,
     }
@@ -119,8 +119,8 @@ def write_results(paper: str, results: Path, output: Path) -> None:
     for name, drawn in read_text_maps(folder / TEXT_MAPS_FILE).items():
         text, _, encoder = name.partition("/")
         maps.setdefault(text, {})[encoder] = drawn
-    found = read_examples(folder / EXAMPLES)
-    write_records(paper, read_records(results), output, examples=found, maps=maps, **about)
+    examples = read_examples(folder / EXAMPLES)
+    write_records(paper, read_records(results), output, examples=examples, maps=maps, **about)
 
 
 def write_records(
@@ -151,10 +151,10 @@ def write_claims(records: Sequence[Record], output: Path) -> None:
         DataError: no record, or damaged ones.
     """
     papers, measured = [load_paper(name) for name in DECOMPOSER_PAPERS], Measured(records)
-    tested = [one for paper in papers for one in evaluate_claims(Run(paper, measured))]
+    tested = [outcome for paper in papers for outcome in evaluate_claims(Run(paper, measured))]
     title = f"Claims of {' and '.join(paper.title for paper in papers)}"
     lead = "Directional claims of the papers, tested on the records of one run."
-    _write(output, "claims", title, lead, [], tested, [one.row() for one in tested])
+    _write(output, "claims", title, lead, [], tested, [outcome.row() for outcome in tested])
     logger.info("%s: %d claims", output / "claims.html", len(tested))
 
 
@@ -169,7 +169,7 @@ def _write(
 ) -> None:
     """The tables and claims as Markdown and HTML, and `content` as JSON."""
     claimed = claim_tables(tested)
-    shown = [*(one for section in sections for one in section[:2] if one), *claimed]
+    shown = [*(table for section in sections for table in section[:2] if table), *claimed]
     page = render(TEMPLATE, title=title, lead=lead, sections=sections, claims=claimed)
     text = json.dumps(_plain(content), indent=1, ensure_ascii=False, allow_nan=False)
     _save(output / f"{stem}.md", f"# {title}\n\n{lead}\n\n{markdown(shown)}")
@@ -180,9 +180,9 @@ def _write(
 def _plain(value: Any) -> Any:
     """Numbers rounded for a file; JSON has no infinity, which a ratio to nothing has."""
     if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, float):
         return round(value, 6) if math.isfinite(value) else str(value)
     return value
@@ -196,11 +196,17 @@ def _save(path: Path, text: str) -> None:
 def claim_tables(tested: Sequence[Outcome]) -> list[Table]:
     """A table of all claims, then the cases of each that has any."""
     rows = []
-    for one in tested:
-        about = [one.claim.text, one.claim.evidence, ", ".join(one.claim.encoders) or "every encoder"]
-        tone = {one.testable: "good", 0: ""}.get(one.counts[HOLDS], "")
-        tone = "bad" if one.testable and one.counts[FAILS] == one.testable else tone
-        rows.append([*map(tables.Cell, about), tables.Cell(one.verdict, "", tone), tables.Cell(one.reason)])
+    for outcome in tested:
+        about = [
+            outcome.claim.text,
+            outcome.claim.evidence,
+            ", ".join(outcome.claim.encoders) or "every encoder",
+        ]
+        tone = {outcome.testable: "good", 0: ""}.get(outcome.counts[HOLDS], "")
+        tone = "bad" if outcome.testable and outcome.counts[FAILS] == outcome.testable else tone
+        rows.append(
+            [*map(tables.Cell, about), tables.Cell(outcome.verdict, "", tone), tables.Cell(outcome.reason)]
+        )
     note = (
         "Cases of the encoders and methods that a claim is made about. A case holds if its whole interval (95 % unless "
         "the case says otherwise) and each seed lie in the claimed region, and does not hold if they lie outside. No "
@@ -209,7 +215,10 @@ def claim_tables(tested: Sequence[Outcome]) -> list[Table]:
         "cases 0.6 each."
     )
     columns = ["Claim", "Paper's evidence", "Made about", "Here", "Cases"]
-    return [Table("Claims", note, columns, rows), *(_case_table(one) for one in tested if one.cases)]
+    return [
+        Table("Claims", note, columns, rows),
+        *(_case_table(outcome) for outcome in tested if outcome.cases),
+    ]
 
 
 def _case_table(tested: Outcome) -> Table:
@@ -233,24 +242,26 @@ def _case_row(case: Case) -> list[tables.Cell]:
 
 
 def _section(run: Run, table: str, known: Sequence[Cell], further: Sequence[Cell]) -> Section:
-    """A table of the paper, with what the run has in addition; of variants what they change as well."""
-    own = [one for one in known if one.printed.table == table]
-    others = [one for one in further if one.printed.table == table]
+    """A table of the paper, with what the run has in addition, and with what variants change."""
+    paper_cells = [cell for cell in known if cell.printed.table == table]
+    others = [cell for cell in further if cell.printed.table == table]
     title = f"Table {table}: {run.paper.tables[table]}"
     kinds: dict[str, Show] = {
-        "published": lambda one: _published(one, one.printed.value),
-        "measured": lambda one: _number(one, one.measured),
+        "published": lambda cell: _published(cell, cell.printed.value),
+        "measured": lambda cell: _number(cell, cell.measured),
         "difference": _difference,
     }
     if run.paper.suite:
-        every = own + others
-        return Section(_grid(run, title, _how(run, every), every, kinds))
+        all_cells = paper_cells + others
+        return Section(_grid(run, title, _how(run, all_cells), all_cells, kinds))
     if not run.paper.base:
         note = "Encoders and methods of this run in the paper's columns."
         more = _grid(run, f"Table {table}: what the paper does not have", note, others, kinds)
-        return Section(_grid(run, title, _how(run, own), own, kinds), more)
-    every = own + others
-    return Section(_grid(run, title, _how(run, every), every, kinds), _changes(run, f"Table {table}", every))
+        return Section(_grid(run, title, _how(run, paper_cells), paper_cells, kinds), more)
+    all_cells = paper_cells + others
+    return Section(
+        _grid(run, title, _how(run, all_cells), all_cells, kinds), _changes(run, f"Table {table}", all_cells)
+    )
 
 
 def _coverage_table(run: Run, printed: Coverage) -> Table:
@@ -261,18 +272,18 @@ def _coverage_table(run: Run, printed: Coverage) -> Table:
         for name, unseen in printed.unseen.items()
     }
     known |= {name: seen(languages, run.known.get(name, ())) for name in run.encoders}
-    found = language_table(languages, known)
-    return found._replace(title=f"Table {printed.table}: {found.title}")
+    table = language_table(languages, known)
+    return table._replace(title=f"Table {printed.table}: {table.title}")
 
 
 def _example_table(run: Run, table: str, task: str) -> Table:
     """Sentences of this run for a paper's table of sentences; grey where there are none."""
-    shown = [one for one in run.examples if one.task == task]
-    found = tables.examples_table(task, shown)
+    shown = [example for example in run.examples if example.task == task]
+    listing = tables.examples_table(task, shown)
     if not shown:
         grey = tables.Cell(EMPTY.text, NO_DATA, "absent", REASONS[NO_DATA])
-        found = found._replace(columns=["Examples"], rows=[[grey]])
-    return found._replace(title=f"Table {table}: {found.title}", note=f"Of this run. {found.note}")
+        listing = listing._replace(columns=["Examples"], rows=[[grey]])
+    return listing._replace(title=f"Table {table}: {listing.title}", note=f"Of this run. {listing.note}")
 
 
 def _map_section(run: Run, text: str, drawn: Mapping[str, TextMap]) -> Section:
@@ -281,7 +292,7 @@ def _map_section(run: Run, text: str, drawn: Mapping[str, TextMap]) -> Section:
     for encoder in drawn:
         names = (Name(encoder, ORIGINAL, SENTENCE, GEOMETRY, text, metric) for metric in SHAPES)
         numbers = [run.over([(name, ALL)]) for name in names]
-        shown = [EMPTY if one is None else tables.Cell(f"{one.value:.3g}") for one in numbers]
+        shown = [EMPTY if number is None else tables.Cell(f"{number.value:.3g}") for number in numbers]
         rows.append([tables.Cell(encoder), *shown])
     columns = ["Encoder", *(f"{row}, {name}" for row, name in zip(ROWS, SHAPES.values(), strict=True))]
     title = f"Figure {run.paper.maps}: {text} by encoder"
@@ -299,10 +310,10 @@ def _no_maps(run: Run) -> Section:
 def _whole_section(run: Run, whole: Sequence[Cell]) -> Section:
     title, tail = "Whole data sets of this run", ", ".join(run.long_tail)
     note = f"Long tail: directions from or to {tail}; head: the others. " if tail else ""
-    kinds: dict[str, Show] = {"measured": lambda one: _number(one, one.measured)}
+    kinds: dict[str, Show] = {"measured": lambda cell: _number(cell, cell.measured)}
     levels = _grid(run, title, f"{note}Intervals and marks as above.", whole, kinds)
     if run.parameters:
-        sizes = {_row_heading(run, one)[0].text: run.parameters.get(one.encoder) for one in whole}
+        sizes = {_row_heading(run, cell)[0].text: run.parameters.get(cell.encoder) for cell in whole}
         rows = []
         for row in levels.rows:
             size = sizes[row[0].text]
@@ -317,27 +328,27 @@ def _changes(run: Run, title: str, shown: Sequence[Cell]) -> Table:
     note = (
         f"Published number {less}'s; measured number {less}'s of the same seed. Intervals and marks as above."
     )
-    rivals = [one for one in shown if one.printed.encoder != run.paper.base]
+    rivals = [cell for cell in shown if cell.printed.encoder != run.paper.base]
     kinds: dict[str, Show] = {
-        "published": lambda one: _published(
-            one, "" if one.printed_less_base is None else _text(one, one.printed_less_base, "+")
+        "published": lambda cell: _published(
+            cell, "" if cell.printed_less_base is None else _text(cell, cell.printed_less_base, "+")
         ),
         "measured": _less_base,
     }
     return _grid(run, f"{title}: {less}", note, rivals, kinds)
 
 
-def _how(run: Run, own: Sequence[Cell]) -> str:
+def _how(run: Run, shown: Sequence[Cell]) -> str:
     """How the numbers were made, and what the small print means."""
     if run.confidence is None:
-        how = "Measured: mean over seeds [95 % interval over sentences] ± standard deviation over seeds"
+        made = "Measured: mean over seeds [95 % interval over sentences] ± standard deviation over seeds"
     else:
-        seeds = next((list(one.measured.by_seed) for one in own if one.measured), [])
+        seeds = next((list(cell.measured.by_seed) for cell in shown if cell.measured), [])
         interval = f"[Student's {run.confidence:.0%} interval over them]" if len(seeds) > 1 else "no interval"
-        how = f"Measured: mean over {len(seeds)} seeds ({', '.join(map(str, seeds))}), {interval}; sentences and "
-        how += "training text are taken as fixed. Colour: interval and all seeds on one side of 0"
+        made = f"Measured: mean over {len(seeds)} seeds ({', '.join(map(str, seeds))}), {interval}; sentences and "
+        made += "training text are taken as fixed. Colour: interval and all seeds on one side of 0"
     return (
-        f"{how}; in the paper's scale, {P_AT_1} in percent. Difference: measured minus published. A mean over part of "
+        f"{made}; in the paper's scale, {P_AT_1} in percent. Difference: measured minus published. A mean over part of "
         "the languages is compared with the paper's mean over the same ones where it prints each of them (small). "
         "≠: not like for like, since the languages, the number of candidates or the hardware differ. Grey: not "
         "measured here."
@@ -346,27 +357,28 @@ def _how(run: Run, own: Sequence[Cell]) -> str:
 
 def _grid(run: Run, title: str, note: str, shown: Sequence[Cell], kinds: Mapping[str, Show]) -> Table:
     """Rows by encoder, method and view, a line for each kind of number; columns as in the paper."""
-    columns = list(dict.fromkeys(one.printed.column for one in shown))
+    columns = list(dict.fromkeys(cell.printed.column for cell in shown))
     variants = bool(run.paper.variants)
     groups: dict[tuple[str, ...], dict[tuple[str, str], list[Cell]]] = {}
-    for one in shown:
-        names: tuple[str, ...] = (one.printed.encoder, one.printed.method, one.printed.view)
-        # Of an ablation, what the paper fine-tunes stands in the row of what it does not.
+    for cell in shown:
+        names: tuple[str, ...] = (cell.printed.encoder, cell.printed.method, cell.printed.view)
+        # What the paper fine-tunes in an ablation stands in the row of what it does not.
         group = groups.setdefault(names[:1] if variants else names, {})
-        group.setdefault((one.encoder, "" if variants else one.method), []).append(one)
+        group.setdefault((cell.encoder, "" if variants else cell.method), []).append(cell)
     rows = []
     for row, group in groups.items():
         first, *_ = group.values()
-        for (encoder, method), own in group.items():
+        for (encoder, method), row_cells in group.items():
             reading = "" if variants or (encoder, method) == row[:2] or not method else f"{encoder}, {method}"
             there = {
-                "published": own is first and any(one.printed.value or one.printed.note for one in own),
+                "published": row_cells is first
+                and any(cell.printed.value or cell.printed.note for cell in row_cells),
                 "measured": bool(encoder),
-                "difference": any(one.difference is not None for one in own),
+                "difference": any(cell.difference is not None for cell in row_cells),
             }
             for kind, show in kinds.items():
                 if there[kind]:
-                    by_column = {one.printed.column: show(one) for one in own}
+                    by_column = {cell.printed.column: show(cell) for cell in row_cells}
                     line = [by_column.get(column, EMPTY) for column in columns]
                     name = tables.Cell(kind, "" if kind == "published" else reading)
                     rows.append([*_row_heading(run, first[0]), name, *line])
@@ -380,14 +392,14 @@ def _row_heading(run: Run, cell: Cell) -> list[tables.Cell]:
     if run.paper.variants:
         variant = run.paper.variants.get(printed.encoder)
         return [tables.Cell(variant.label if variant else printed.encoder)]
-    # Of the geometry each metric has its own arrow.
+    # Each metric of the geometry has its own arrow.
     plain = printed.view == SENTENCE or not registry.load(printed.task).BETTER
     view = printed.view if plain else f"{printed.view} {ARROWS[better(printed.task, printed.view)]}"
     return [tables.Cell(printed.encoder), tables.Cell(printed.method), tables.Cell(view)]
 
 
 def heading(paper: Paper, column: tuple[str, ...]) -> str:
-    """Of a column (see `Printed.column`)."""
+    """The heading of a column (see `Printed.column`)."""
     _, dataset, subset, direction, metric, _ = column
     measure = "" if metric == P_AT_1 else f", {metric}"
     if direction == WHOLE:
@@ -395,9 +407,9 @@ def heading(paper: Paper, column: tuple[str, ...]) -> str:
     if named := paper.headings.get(f"{dataset} {metric}"):
         return f"{subset}: {named}"
     if subset == ALL:
-        own = paper.headings.get(f"{dataset} {direction}".strip())
+        printed = paper.headings.get(f"{dataset} {direction}".strip())
         way = {"": "", "both": ", both ways"}.get(direction, f", {direction.replace('->', '→')}")
-        return own or f"mean of {dataset}{way}{measure}"
+        return printed or f"mean of {dataset}{way}{measure}"
     pivot, _, foreign = subset.partition("-")
     ways = {"en->xx": f"{pivot}→{foreign}", "xx->en": f"{foreign}→{pivot}"} if foreign else {}
     return f"{paper.headings.get(f'{dataset} xx', '')} {ways.get(direction, subset)}".strip()
@@ -445,43 +457,45 @@ def _difference(cell: Cell) -> tables.Cell:
 
 
 def _less_base(cell: Cell) -> tables.Cell:
-    found = _number(cell, cell.less_base, "+", sd=False)
+    shown = _number(cell, cell.less_base, "+", sd=False)
     if cell.less_base is None or cell.less_base.ends is None:
-        return found
-    every = (*cell.less_base.ends, *cell.less_base.by_seed.values())
+        return shown
+    values = (*cell.less_base.ends, *cell.less_base.by_seed.values())
     more, less = ("bad", "good") if cell.printed.task == TIME else ("good", "bad")
-    tone = more if min(every) > 0 else less if max(every) < 0 else ""
-    return found._replace(tone=tone)
+    tone = more if min(values) > 0 else less if max(values) < 0 else ""
+    return shown._replace(tone=tone)
 
 
 def _legend(run: Run, shown: Sequence[Cell]) -> list[str]:
     """Which reasons, languages and doubts the cells name."""
-    reasons = dict.fromkeys((one.reason, one.why) for one in shown if one.reason)
+    reasons = dict.fromkeys((cell.reason, cell.why) for cell in shown if cell.reason)
     legend = [f"{reason.capitalize()}: {why}." for reason, why in reasons]
     partial: dict[str, None] = {}
-    for one in shown:
-        if one.over and one.missing:
-            have, lack = (" ".join(_short(member) for member in some) for some in (one.over, one.missing))
-            partial[f"{one.printed.dataset} was measured on {have}; not on {lack}."] = None
+    for cell in shown:
+        if cell.over and cell.missing:
+            have, lack = (
+                " ".join(_short(member) for member in members) for members in (cell.over, cell.missing)
+            )
+            partial[f"{cell.printed.dataset} was measured on {have}; not on {lack}."] = None
     legend += partial
-    if any(one.measured is not None and one.printed.task == TIME for one in shown):
+    if any(cell.measured is not None and cell.printed.task == TIME for cell in shown):
         theirs = f"; the paper's are of {run.paper.hardware}" if run.paper.hardware else ""
         legend.append(f"Seconds: all steps, without validation and saving, on {run.hardware}{theirs}.")
-    if any(one.measured is not None and one.measured.averaged for one in shown):
+    if any(cell.measured is not None and cell.measured.averaged for cell in shown):
         legend.append("The interval of a mean over part of a data set is at least as wide as it should be.")
     doubts: dict[str, list[Cell]] = {}
-    for one in shown:
-        if one.printed.note:
-            doubts.setdefault(one.printed.note, []).append(one)
-    return legend + [f"{_doubted(run, some)}: {note}." for note, some in doubts.items()]
+    for cell in shown:
+        if cell.printed.note:
+            doubts.setdefault(cell.printed.note, []).append(cell)
+    return legend + [f"{_doubted(run, doubted)}: {note}." for note, doubted in doubts.items()]
 
 
-def _doubted(run: Run, some: Sequence[Cell]) -> str:
+def _doubted(run: Run, shown: Sequence[Cell]) -> str:
     """Which cells a note is about: one by name, several by their columns."""
-    one = some[0].printed
-    if len(some) == 1 and not run.paper.variants:
-        return f"{one.encoder} {one.method} {one.view}, {heading(run.paper, one.column)}"
-    return " and ".join(dict.fromkeys(heading(run.paper, cell.printed.column) for cell in some))
+    printed = shown[0].printed
+    if len(shown) == 1 and not run.paper.variants:
+        return f"{printed.encoder} {printed.method} {printed.view}, {heading(run.paper, printed.column)}"
+    return " and ".join(dict.fromkeys(heading(run.paper, cell.printed.column) for cell in shown))
 
 
 def _short(member: str) -> str:
@@ -490,9 +504,9 @@ def _short(member: str) -> str:
 
 
 def _lead(known: Sequence[Cell]) -> str:
-    here = [one for one in known if one.measured is not None]
-    like = sum(one.like_for_like for one in here)
-    missing = Counter(one.reason for one in known if one.reason)
+    here = [cell for cell in known if cell.measured is not None]
+    like = sum(cell.like_for_like for cell in here)
+    missing = Counter(cell.reason for cell in known if cell.reason)
     lead = [
         f"{len(here)} cells of the paper's tables were measured here, {like} of them over the same languages and among "
         "as many candidates."

@@ -1,4 +1,4 @@
-"""Of each source sentence and its translations in all pair folders one sentence, drawn by a hash."""
+"""One sentence of each source sentence and its translations in all pair folders, drawn by a hash."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Apart:
         return self._kept[np.searchsorted(self._keys, keys)] == self._places.index(folder if side else "")
 
     def _drawn(self, pairs: Sequence[SentencePair], folder: str) -> Rows:
-        """Of each pair the side with the greater hash."""
+        """The side of each pair that has the greater hash."""
         keys = _hashes("", folder, pairs)
         candidates = [
             (
@@ -52,13 +52,13 @@ class Apart:
 
 
 def _hashes(start: str, folder: str, pairs: Sequence[SentencePair]) -> np.ndarray:
-    """Of each source sentence, with its language and what is put in front."""
+    """The hash of each source sentence, with its language and what is put in front."""
     start += f"{parse_pair(folder)[0]}/"
     return hashes(start + pair.source for pair in pairs)
 
 
 def _best(parts: Sequence[Rows]) -> Rows:
-    """Of all rows with the same digest the one with the greatest hash, sorted by digest."""
+    """The row with the greatest hash of all rows with the same digest, sorted by digest."""
     if not parts:
         return np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int16)
     keys, hashes, places = (np.concatenate(column) for column in zip(*parts, strict=True))

@@ -72,14 +72,14 @@ def encode_and_predict(
     """
     vectors, logits, expected = [], [], []
     for chunk, hidden in zip(batch.chunks, batch.hidden, strict=True):
-        found, predicted = network.predict(chunk.ids, chunk.padded, hidden.places)
-        vectors.append(found)
+        encoded, predicted = network.predict(chunk.ids, chunk.padded, hidden.places)
+        vectors.append(encoded)
         logits.append(predicted.float())
         expected.append(hidden.ids)
-    every = torch.cat(expected)
-    loss = functional.cross_entropy(torch.cat(logits), every, label_smoothing=smoothing, reduction="sum")
+    wanted = torch.cat(expected)
+    loss = functional.cross_entropy(torch.cat(logits), wanted, label_smoothing=smoothing, reduction="sum")
     # Processes average their gradients, and hide different numbers of tokens.
-    everywhere = added(torch.full((), float(len(every)), device=every.device))
+    everywhere = added(torch.full((), float(len(wanted)), device=wanted.device))
     return torch.cat(vectors)[batch.rows], loss * processes() / everywhere
 
 
@@ -87,7 +87,7 @@ def hidden_of(labels: np.ndarray, device: torch.device) -> Hidden:
     """What to predict, from the id at each hidden place and -100 elsewhere (b, T)."""
     flat = labels.ravel()
     places = np.flatnonzero(flat != IGNORED)
-    return Hidden(*(placed(torch.from_numpy(found), device) for found in (places, flat[places])))
+    return Hidden(*(placed(torch.from_numpy(values), device) for values in (places, flat[places])))
 
 
 def collate(

@@ -96,8 +96,8 @@ class EmmaXCollator:
         steps = [sampler.numbered(epoch, first) for *_, sampler in drawn]
         for places in zip(*steps, strict=True):
             parts: list[Part] = []
-            for (sides, allowed, _), (_, found) in zip(drawn, places, strict=True):
-                rows = found if allowed is None else allowed.rows(found)
+            for (sides, allowed, _), (_, numbers) in zip(drawn, places, strict=True):
+                rows = numbers if allowed is None else allowed.rows(numbers)
                 parts += [(side, rows) for side in sides]
             if (count := sum(len(rows) // processes() for _, rows in parts)) < 2:
                 raise _nothing_to_compare(f"{count} sentences")
@@ -115,7 +115,7 @@ class EmmaXCollator:
         mlm, tokenizer = self.settings.mlm, self.tokenizer
         if not (mlm.weight and hidden):
             return self._collate(
-                [side.take(rows[own]) for (side, rows), own in zip(parts, shares, strict=True)], None
+                [side.take(rows[share]) for (side, rows), share in zip(parts, shares, strict=True)], None
             )
         assert tokenizer.mask is not None
         everyones = Ragged.join([side.take(rows) for side, rows in parts])
@@ -128,9 +128,11 @@ class EmmaXCollator:
             special=1 + max(tokenizer.pad, *tokenizer.before, *tokenizer.after),
         )
         firsts = np.cumsum([0, *(len(rows) for _, rows in parts[:-1])])
-        mine = [first + np.arange(own.start, own.stop) for first, own in zip(firsts, shares, strict=True)]
+        mine = [
+            first + np.arange(share.start, share.stop) for first, share in zip(firsts, shares, strict=True)
+        ]
         labels = Ragged(expected, everyones.offsets).take(np.concatenate(mine)).ids
-        return self._collate([replace(everyones, ids=shown).take(own) for own in mine], labels)
+        return self._collate([replace(everyones, ids=shown).take(rows) for rows in mine], labels)
 
     def _collate(self, parts: Sequence[Ragged], labels: np.ndarray | None) -> EmmaXBatch:
         tokens = collate(self.tokenizer, Ragged.join(parts), self.settings.chunk_tokens, self.device, labels)
@@ -149,17 +151,17 @@ class EmmaXCollator:
 
     def _draws(self, split: Split, size: int, number: int) -> VirtualDraws:
         """Drawn for the sentences of all processes, so that it does not depend on how many share them."""
-        together, own = (processes(), rank()) if split == "train" else (1, 0)
+        together, here = (processes(), rank()) if split == "train" else (1, 0)
         across = size * together
         everyone = 2 * across
         generator = np.random.default_rng(derive(self.settings.seed, "virtual", split, number))
         released = self.settings.parallel.virtual == "released"
         width = everyone + self.settings.queue if released else self.settings.ranks - 1
         shares = generator.random((everyone, width), dtype=np.float32)
-        # Another row of the same or of the other side, so neither the anchor nor its translation.
+        # They lead to another row of the same or of the other side, so neither to the anchor nor to its translation.
         steps = generator.integers(1, max(2, across), everyone) + across * generator.integers(0, 2, everyone)
         others = (np.arange(everyone) + steps) % everyone
-        mine = np.concatenate([side * across + own * size + np.arange(size) for side in (0, 1)])
+        mine = np.concatenate([side * across + here * size + np.arange(size) for side in (0, 1)])
         return VirtualDraws(
             placed(torch.from_numpy(others[mine]), self.device),
             placed(torch.from_numpy(shares[mine]), self.device),

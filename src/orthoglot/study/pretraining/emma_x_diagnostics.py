@@ -40,22 +40,22 @@ def signs(rows: Rows) -> list[Sign]:
     """What an Emma-X history shows, in the order of its epochs."""
     ranks = max(sum(key.startswith("valid.classifier_rank_") for key in row) for row in rows)
     numbers = range(1, ranks + 1)
-    found = []
+    shown = []
     for who in ("classifier", "encoder"):
         shares = {f"rank {number}": 100 * _values(rows, f"{who}_rank_{number}") for number in numbers}
         below = np.array(list(shares.values()))[:-1]
         over = np.asarray((below > 100 * NEARLY_ALL).any(axis=0))
         alarm = f"the {who} gives one rank below {ranks} to over {NEARLY_ALL:.0%} of all pairs"
-        found.append(Sign(f"Votes of the {who}, % of pairs", shares, over, alarm))
+        shown.append(Sign(f"Votes of the {who}, % of pairs", shares, over, alarm))
     agreement = 100 * _values(rows, "agreement")
     alarm = f"encoder and classifier agree on under {HALF:.0%} of all pairs"
-    found.append(Sign("Agreement, % of pairs ↑", {"agreement": agreement}, agreement < 100 * HALF, alarm))
+    shown.append(Sign("Agreement, % of pairs ↑", {"agreement": agreement}, agreement < 100 * HALF, alarm))
     scores = {f"rank {number}": _values(rows, f"score_{number}") for number in numbers}
     rising = np.asarray((np.diff(np.array(list(scores.values())), axis=0) > 0).any(axis=0))
-    found.append(Sign("Cosine of each rank", scores, rising, "the ranks' cosines are out of order"))
+    shown.append(Sign("Cosine of each rank", scores, rising, "the ranks' cosines are out of order"))
     spread = _values(rows, "spread")
     alarm = f"all vectors are nearly one: spread under {NEARLY_ONE}"
-    found.append(Sign("Spread, 1 − |mean|² ↑", {"spread": spread}, spread < NEARLY_ONE, alarm))
+    shown.append(Sign("Spread, 1 − |mean|² ↑", {"spread": spread}, spread < NEARLY_ONE, alarm))
     fallen, alarm = _fallen(rows)
     lines = {
         "found first": _values(rows, "retrieval"),
@@ -63,7 +63,7 @@ def signs(rows: Rows) -> list[Sign]:
     }
     lines |= {f"rank 1 by {who}": 100 * _values(rows, f"{who}_finds") for who in ("classifier", "encoder")}
     known = {name: values for name, values in lines.items() if not np.isnan(values).all()}
-    return [*found, Sign("Translations, % ↑", known, fallen, alarm)]
+    return [*shown, Sign("Translations, % ↑", known, fallen, alarm)]
 
 
 def alarming(rows: Rows) -> list[str]:
@@ -84,15 +84,15 @@ def _fallen(rows: Rows) -> tuple[np.ndarray, str]:
 
     Each is compared with the best earlier epoch of Phase 2 and the epoch that Phase 1 kept.
     """
-    found, errors = _values(rows, "retrieval"), _values(rows, "retrieval_error")
+    shares, errors = _values(rows, "retrieval"), _values(rows, "retrieval_error")
     before = [place for place, row in enumerate(rows) if row.get("phase") == 1 and row.get("best")][-1:]
     fallen, alarm = np.zeros(len(rows), dtype=bool), ""
     for place in (place for place, row in enumerate(rows) if row.get("phase") == 2):
-        best = max(before, key=lambda one: found[one], default=place)
+        best = max(before, key=lambda epoch: shares[epoch], default=place)
         # False where a history has no error.
-        fallen[place] = found[best] - found[place] > ERRORS * np.hypot(errors[best], errors[place])
+        fallen[place] = shares[best] - shares[place] > ERRORS * np.hypot(errors[best], errors[place])
         if fallen[place]:
-            values = [f"{found[one]:.1f} % in epoch {rows[one]['epoch']:.0f}" for one in (best, place)]
+            values = [f"{shares[epoch]:.1f} % in epoch {rows[epoch]['epoch']:.0f}" for epoch in (best, place)]
             alarm = f"translations found first fell from {' to '.join(values)}, more than two standard errors"
         before.append(place)
     return fallen, alarm

@@ -33,11 +33,11 @@ from orthoglot.study.pretraining.objectives.emma_x import (
 from orthoglot.study.pretraining.objectives.mixture import FullyConnected, Mixture
 from orthoglot.training.distributed import added, all_rows, rank
 
-# Of rank 1 and of rank N - 1 (docs/papers.md#emma-x-temperatures).
+# The temperatures of rank 1 and of rank N - 1 (docs/papers.md#emma-x-temperatures).
 TEMPERATURES = 0.05, 0.1
 # Label smoothing of the hidden tokens, as in Emma-X's code.
 MLM_SMOOTHING = 0.1
-# Of the ranks' cosines, per step, as in Emma-X's code (docs/papers.md#emma-x-score-update).
+# The momentum of the ranks' cosines, per step, as in Emma-X's code (docs/papers.md#emma-x-score-update).
 SCORE_MOMENTUM = 0.999
 
 
@@ -160,17 +160,17 @@ class EmmaXModel(PretrainingModel):
                 vectors, mlm = encode_batch(state.encoder, batch.sentences), torch.zeros((), device=device)
             with torch.no_grad():
                 keys = encode_batch(state.keys, batch.sentences)
-        vectors, keys = (functional.normalize(some.float(), dim=1) for some in (vectors, keys))
+        vectors, keys = (functional.normalize(raw.float(), dim=1) for raw in (vectors, keys))
         # Part after part, and within a part process after process: the order of one process with all sentences.
         # Validation is done by every process for itself.
         everyone = all_rows(keys) if self.training else keys[None]
-        together, own = len(everyone), rank() if self.training else 0
+        together, here = len(everyone), rank() if self.training else 0
         fresh = torch.cat([part.flatten(0, 1) for part in everyone.split(parts, dim=1)])
         candidates = torch.cat([fresh, state.queue.vectors])
         starts = np.cumsum([0, *parts[:-1]])
         columns = torch.cat(
             [
-                together * start + own * size + torch.arange(size, device=device)
+                together * start + here * size + torch.arange(size, device=device)
                 for start, size in zip(starts.tolist(), parts, strict=True)
             ]
         )
@@ -220,7 +220,7 @@ class ParallelModel(EmmaXModel):
             *((mixed[:, v], mixup_ranks(shares[:, v], N)) for v in range(shares.shape[1])),
         ]
         anchors = x.repeat(len(parts), 1)
-        others, ranks = torch.cat([part for part, _ in parts]), torch.cat([found for _, found in parts])
+        others, ranks = torch.cat([part for part, _ in parts]), torch.cat([labels for _, labels in parts])
         losses = smoothed_nll(self.state.classifier.paired(anchors, others), ranks, self.phase.smoothing)
         by_part = losses.view(len(parts), -1).mean(dim=1)
         cosines = functional.cosine_similarity(anchors, others, dim=1)
@@ -236,10 +236,10 @@ class ParallelModel(EmmaXModel):
         same = ~compared.valid
         same[torch.arange(len(same), device=same.device), compared.translations] = True
         ranks = prior_ranks(shares, prior).masked_fill(same, 1)
-        found = classifier.crossed(compared.vectors.detach(), compared.candidates, shares)
+        posterior = classifier.crossed(compared.vectors.detach(), compared.candidates, shares)
         cosines = mixed_cosine(compared.similarity.detach(), shares)
         sums = rank_sums(cosines, ranks, N, torch.ones_like(same))
-        return smoothed_nll(found, ranks, self.phase.smoothing).mean(), sums
+        return smoothed_nll(posterior, ranks, self.phase.smoothing).mean(), sums
 
 
 class TextModel(EmmaXModel):
@@ -267,11 +267,11 @@ class TextModel(EmmaXModel):
         for_classifier = encoder_votes(compared.similarity.detach(), self.state.scores)
         for_encoder = classifier_votes(posterior.detach())
         known = compared.translations[:, None]
-        found = {}
+        diagnostics = {}
         if len(known):
             for name, votes in (("classifier", for_encoder), ("encoder", for_classifier)):
                 by_vote = votes[: len(known)]
-                found[f"{name}_finds"] = (by_vote.gather(1, known) == 1).float().mean()
+                diagnostics[f"{name}_finds"] = (by_vote.gather(1, known) == 1).float().mean()
                 if self.phase.known_pairs:
                     by_vote.scatter_(1, known, 1)
         ranking = ranking_info_nce(compared.similarity, for_encoder, self.temperatures, compared.valid).sum()
@@ -281,7 +281,7 @@ class TextModel(EmmaXModel):
             terms["classifier"] = (losses * compared.valid).sum() / compared.valid.sum()
             terms["total"] = ranking + terms["classifier"]
         sums = rank_sums(compared.similarity.detach(), for_encoder, N, compared.valid)
-        return terms | found | self._diagnostics(compared, for_encoder, for_classifier), sums
+        return terms | diagnostics | self._diagnostics(compared, for_encoder, for_classifier), sums
 
     @torch.no_grad()
     def _diagnostics(
@@ -289,9 +289,11 @@ class TextModel(EmmaXModel):
     ) -> dict[str, Tensor]:
         """Diagnostics of a step, each a scalar."""
         pairs = compared.valid.sum()
-        found = {"agreement": ((by_classifier == by_encoder) & compared.valid).sum() / pairs}
+        diagnostics = {"agreement": ((by_classifier == by_encoder) & compared.valid).sum() / pairs}
         for number in range(1, self.state.ranks + 1):
-            found[f"classifier_rank_{number}"] = ((by_classifier == number) & compared.valid).sum() / pairs
-            found[f"encoder_rank_{number}"] = ((by_encoder == number) & compared.valid).sum() / pairs
-            found[f"score_{number}"] = self.state.scores[number - 1].clone()
-        return {**found, "spread": 1 - compared.vectors.mean(dim=0).square().sum()}
+            diagnostics[f"classifier_rank_{number}"] = (
+                (by_classifier == number) & compared.valid
+            ).sum() / pairs
+            diagnostics[f"encoder_rank_{number}"] = ((by_encoder == number) & compared.valid).sum() / pairs
+            diagnostics[f"score_{number}"] = self.state.scores[number - 1].clone()
+        return {**diagnostics, "spread": 1 - compared.vectors.mean(dim=0).square().sum()}

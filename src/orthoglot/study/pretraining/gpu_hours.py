@@ -62,9 +62,9 @@ def work(
     hours = count * sentences / SENTENCES / HOUR
     if sentences:
         yield Work("vectors", f"{sentences:,} sentences by {count} encoders", 1, hours)
-    trained = [one for one in methods.values() if one.terms]
+    trained = [method for method in methods.values() if method.terms]
     if trained and pairs:
-        epochs = [one.max_epochs or decomposition.max_epochs for one in trained]
+        epochs = [method.max_epochs or decomposition.max_epochs for method in trained]
         fits, most = count * seeds * len(trained), max(epochs)
         hours = count * seeds * sum(epochs) * pairs / STEP_PAIRS * STEP / HOUR
         yield Work("decomposers", f"{fits} trainings of {most:,} epochs on {pairs:,} pairs at most", 1, hours)

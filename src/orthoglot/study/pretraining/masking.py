@@ -6,7 +6,7 @@ import numpy as np
 
 # The label where nothing is predicted.
 IGNORED = -100
-# Of the tokens drawn: as many become the mask, a random piece, or stay (BERT's rule).
+# The shares of the tokens drawn that become the mask and a random piece; the others stay (BERT's rule).
 MASKED, RANDOM = 0.8, 0.1
 
 

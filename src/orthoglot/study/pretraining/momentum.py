@@ -28,11 +28,11 @@ class Queue(nn.Module):
         size = len(self.vectors)
         if size == 0:
             return
-        kept = keys[-size:]
-        self.next.add_(len(keys) - len(kept))
-        rows = (self.next + torch.arange(len(kept), device=keys.device)) % size
-        self.vectors[rows] = kept.to(self.vectors.dtype)
-        self.next.copy_((self.next + len(kept)) % size)
+        newest = keys[-size:]
+        self.next.add_(len(keys) - len(newest))
+        rows = (self.next + torch.arange(len(newest), device=keys.device)) % size
+        self.vectors[rows] = newest.to(self.vectors.dtype)
+        self.next.copy_((self.next + len(newest)) % size)
 
 
 @torch.no_grad()
@@ -43,5 +43,5 @@ def follow(slow: nn.Module, fast: nn.Module, momentum: float) -> None:
     """
     for mine, other in zip(slow.parameters(), fast.parameters(), strict=True):
         mine.lerp_(other, 1 - momentum)
-    for kept, seen in zip(slow.buffers(), fast.buffers(), strict=True):
-        kept.copy_(seen)
+    for slow_buffer, fast_buffer in zip(slow.buffers(), fast.buffers(), strict=True):
+        slow_buffer.copy_(fast_buffer)

@@ -163,8 +163,8 @@ class TrainableEncoder:
 
     def is_word(self) -> np.ndarray:
         """Which ids stand for text with a letter or a digit (V,) bool."""
-        found = [any(map(str.isalnum, token or "")) for token in self.tokenizer.tokens()]
-        return np.array(found + [False] * (self.vocabulary - len(found)))
+        flags = [any(map(str.isalnum, token or "")) for token in self.tokenizer.tokens()]
+        return np.array(flags + [False] * (self.vocabulary - len(flags)))
 
     def save(self, name: str, languages: Sequence[str], output: Path, training: Mapping[str, Any]) -> None:
         """Write an encoder folder that `load_encoder` opens, with what it was trained on for model cards."""

@@ -80,10 +80,10 @@ def _written(words: Iterable[str], file: io.BufferedRandom, vocabulary: int) -> 
     while block := list(islice(rest, BLOCK)):
         file.writelines(f"{sentence}\n".encode() for sentence in block)
         sentences += len(block)
-        found = list({word for sentence in block for word in sentence.split()})
-        digests = b"".join(hashlib.blake2b(word.encode(), digest_size=4).digest() for word in found)
+        block_words = list({word for sentence in block for word in sentence.split()})
+        digests = b"".join(hashlib.blake2b(word.encode(), digest_size=4).digest() for word in block_words)
         cells, places = np.unique(np.frombuffer(digests, "<u4") % CELLS, return_index=True)
-        lengths = np.array([len(word) for word in found])[places]
+        lengths = np.array([len(word) for word in block_words])[places]
         characters += int(lengths[~filled[cells]].sum())
         filled[cells] = True
     counted = int(filled.sum())
@@ -111,13 +111,13 @@ def _check(settings: TokenizerSettings, needed: int, available: int) -> None:
 def available_memory() -> int:
     """Bytes that a process can still take: of the machine and of its control group, whichever has less."""
     pages = "SC_AVPHYS_PAGES" if "SC_AVPHYS_PAGES" in os.sysconf_names else "SC_PHYS_PAGES"
-    found = os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE")
+    available = os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE")
     lines = Path("/proc/meminfo").read_text().splitlines() if Path("/proc/meminfo").is_file() else []
     for line in lines:
         if line.startswith("MemAvailable:"):  # with what caches would give back
-            found = int(line.split()[1]) * 1024
+            available = int(line.split()[1]) * 1024
     group = Path("/sys/fs/cgroup")
     limit, used = group / "memory.max", group / "memory.current"
     if limit.is_file() and used.is_file() and (most := limit.read_text().strip()) != "max":
-        found = min(found, int(most) - int(used.read_text()))
-    return found
+        available = min(available, int(most) - int(used.read_text()))
+    return available

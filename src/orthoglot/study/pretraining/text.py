@@ -79,16 +79,16 @@ def prepare_text(
                 yield cleaner.sentences(lines)
 
     with TemporaryDirectory(dir=output, prefix="spool-") as folder:
-        kept = _write_new(cleaned(), settings.cleaning, Path(folder), output, dropped)
-    if not kept:
+        written = _write_new(cleaned(), settings.cleaning, Path(folder), output, dropped)
+    if not written:
         raise DataError(
             f"{settings.language}: no sentence is left: read {read.total()}, dropped {dict(dropped)}"
         )
-    sizes = [min(SHARD, kept - start) for start in range(0, kept, SHARD)]
+    sizes = [min(SHARD, written - start) for start in range(0, written, SHARD)]
     report = {"language": settings.language, "in": dict(read), "dropped": dict(dropped), "shards": sizes}
     report["benchmarks"] = {folder.name: overlaps[folder.name] for folder in benchmarks}
     (output / "counts.json").write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
-    logger.info("%s: read %d, kept %d, dropped %s", settings.language, read.total(), kept, dict(dropped))
+    logger.info("%s: read %d, kept %d, dropped %s", settings.language, read.total(), written, dict(dropped))
 
 
 def _write_new(
@@ -131,11 +131,11 @@ def _write_new(
 
 def _held_out(bitext: Sequence[Path], language: str) -> set[str]:
     """Keys of a language's sentences in the parts of the pairs that no training sees."""
-    found: set[str] = set()
+    keys: set[str] = set()
     for folder in bitext:
         pair = parse_pair(folder.name)
         if language in pair:
             side = pair.index(language)
             for split in HELD_OUT:
-                found.update(normalised(sentences[side]) for sentences in stream_split(folder, split))
-    return found
+                keys.update(normalised(sentences[side]) for sentences in stream_split(folder, split))
+    return keys

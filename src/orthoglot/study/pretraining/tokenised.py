@@ -134,9 +134,9 @@ def _write(
                 if len(sides) == 2:
                     _append(partial / "kept", read + kept)
                 for name, side in zip(names, sides, strict=True):
-                    some = side.take(kept)
-                    _append(partial / f"{name}.ids", some.ids)
-                    _append(partial / f"{name}.lengths", some.lengths.astype(np.int32))
+                    tokens = side.take(kept)
+                    _append(partial / f"{name}.ids", tokens.ids)
+                    _append(partial / f"{name}.lengths", tokens.lengths.astype(np.int32))
                 written += len(kept)
                 read += len(block)
             if written < read:

@@ -88,9 +88,9 @@ def train_tokenizer(
     )
     tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
     train_bpe(tokenizer, learnt, settings.vocabulary, reserved)
-    if (found := tokenizer.get_vocab_size()) < settings.vocabulary:
+    if (size := tokenizer.get_vocab_size()) < settings.vocabulary:
         raise ConfigError(
-            f"tokenizer with vocabulary {settings.vocabulary}: the text gives only {found} tokens"
+            f"tokenizer with vocabulary {settings.vocabulary}: the text gives only {size} tokens"
         )
     PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
@@ -136,6 +136,13 @@ def _sample(settings: TokenizerSettings, sentences: Mapping[str, Text]) -> Itera
 def _rare(lines: Iterator[str], coverage: float) -> dict[int, str]:
     """A blank for each of the rarest characters; the others make up this share of all but white space."""
     counts = Counter(chain.from_iterable(lines))
-    ordered = sorted((one for one in counts if not one.isspace()), key=lambda one: (-counts[one], one))
-    before = np.cumsum([0, *(counts[one] for one in ordered)])
-    return {ord(one): " " for one, n in zip(ordered, before[:-1], strict=True) if n >= coverage * before[-1]}
+    ordered = sorted(
+        (character for character in counts if not character.isspace()),
+        key=lambda character: (-counts[character], character),
+    )
+    before = np.cumsum([0, *(counts[character] for character in ordered)])
+    return {
+        ord(character): " "
+        for character, n in zip(ordered, before[:-1], strict=True)
+        if n >= coverage * before[-1]
+    }

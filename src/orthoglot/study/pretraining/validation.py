@@ -39,15 +39,15 @@ def validate(
     # Rows, terms and vectors of each batch: an accelerator is not waited for before the last one.
     made: list[tuple[np.ndarray, dict[str, Tensor], HostCopy]] = []
     for rows, batch in batches:
-        terms, found = model.terms(batch)
-        made.append((rows, terms, HostCopy(found.float())))
+        terms, encoded = model.terms(batch)
+        made.append((rows, terms, HostCopy(encoded.float())))
     assert made, "no validation batch"
     vectors: Tensor | None = None
     for rows, terms, copy in made:
-        found = copy.wait()
+        encoded = copy.wait()
         if vectors is None:
-            vectors = torch.empty(2, sum(sizes), found.shape[1])
-        vectors[:, torch.from_numpy(rows)] = found.view(2, len(rows), -1)
+            vectors = torch.empty(2, sum(sizes), encoded.shape[1])
+        vectors[:, torch.from_numpy(rows)] = encoded.view(2, len(rows), -1)
         for term, value in terms.items():
             sums[term] = sums.get(term, 0.0) + float(value) * len(rows)
     assert vectors is not None
@@ -64,7 +64,7 @@ def retrieval(vectors: Tensor, sizes: Sequence[int]) -> tuple[float, float]:
     Returns:
         Both in percent. The error is that of binomial shares; a row's two directions count as one draw.
     """
-    found, variances = [], []
+    firsts, variances = [], []
     for source, target in zip(*(side.split(list(sizes)) for side in vectors), strict=True):
         if not len(source):
             continue
@@ -73,7 +73,7 @@ def retrieval(vectors: Tensor, sizes: Sequence[int]) -> tuple[float, float]:
         rows = torch.arange(len(similarity))
         both = [(similarity.argmax(dim=dim) == rows).double().mean() for dim in (0, 1)]
         share = torch.stack(both).mean()
-        found += both
+        firsts += both
         variances.append(share * (1 - share) / len(rows))
     error = torch.stack(variances).sum().sqrt() / len(variances)
-    return 100 * float(torch.stack(found).mean()), 100 * float(error)
+    return 100 * float(torch.stack(firsts).mean()), 100 * float(error)

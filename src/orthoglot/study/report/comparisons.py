@@ -29,7 +29,7 @@ from orthoglot.streams import derive
 from orthoglot.study.report.frame import paired
 
 ORIGINAL = "original"
-# Before the name of a metric whose absolute values are compared.
+# What stands before the name of a metric whose absolute values are compared.
 SIZE = "abs-"
 # The scale of the records of every metric that methods are compared by.
 POINTS = 100
@@ -52,7 +52,7 @@ class Difference(NamedTuple):
 
     interval: Interval  # of the mean over language pairs and seeds
     p: float  # two-sided, of the paired bootstrap
-    # of the sign test over pivot sentences; None for statistics that no single item wins or loses
+    # p of the sign test over pivot sentences; None for statistics that no single item wins or loses
     sign_p: float | None
     by_seed: dict[int, float]  # the difference of each seed
 
@@ -95,7 +95,7 @@ def compare_methods(
             (*key[:2], key.measure) for key in scored[question.encoder, question.method]
         ):
             asked[key].append(question)
-    how = {
+    facts = {
         "test": "paired-bootstrap",
         "resamples": settings.resamples,
         "confidence": settings.confidence,
@@ -106,26 +106,26 @@ def compare_methods(
     for (task, dataset, measure), same in asked.items():
         contests = [
             (
-                chosen(scored[one.encoder, one.method], task, dataset, one.view),
-                chosen(scored[one.encoder, one.baseline], task, dataset, one.baseline_view),
+                chosen(scored[question.encoder, question.method], task, dataset, question.view),
+                chosen(scored[question.encoder, question.baseline], task, dataset, question.baseline_view),
             )
-            for one in same
+            for question in same
         ]
-        for metric, found in differences(contests, task, dataset, measure, settings, measures).items():
+        for metric, compared in differences(contests, task, dataset, measure, settings, measures).items():
             answers = [
                 (question, answer)
-                for question, answer in zip(same, found, strict=True)
+                for question, answer in zip(same, compared, strict=True)
                 if answer and (question.view == "language" or not metric.startswith(SIZE))
             ]
-            records += _records(task, dataset, metric, answers, how)
+            records += _records(task, dataset, metric, answers, facts)
     return records
 
 
 def chosen(scored: Scored, task: str, dataset: str, view: str) -> Scored:
     """The scores of one task, data set and view."""
     return {
-        key: found
-        for key, found in scored.items()
+        key: scores
+        for key, scores in scored.items()
         if (key.task, key.dataset, key.view) == (task, dataset, view)
     }
 
@@ -155,11 +155,11 @@ def differences(
         for metric in measures[measure]
     }
     generator = np.random.default_rng(derive(settings.seed, "compare", task, dataset, measure))
-    found = resample(columns.found, resamples=settings.resamples, generator=generator)
+    resampled = resample(columns.found, resamples=settings.resamples, generator=generator)
     signs = ("",) if measure in PROPORTIONS else ("", SIZE)
     return {
         f"{sign}{metric.name}": [
-            _difference(columns, found, metric, both, at, settings.confidence, size=sign == SIZE)
+            _difference(columns, resampled, metric, both, at, settings.confidence, size=sign == SIZE)
             for both, at in zip(sides, numbers[metric], strict=True)
         ]
         for sign in signs
@@ -169,17 +169,17 @@ def differences(
 
 def _columns(columns: SharedColumns, task: str, metric: Metric, side: Pairs) -> dict[str, list[int]]:
     """The columns of one side by language pair: of hits one for all seeds, of other statistics one per seed."""
-    found = {}
+    numbers = {}
     for pair, by_seed in side.items():
         scores = list(by_seed.values())
         scores = [pool(scores)] if metric.name in PROPORTIONS else scores
-        found[pair] = [columns.add(f"{task} {pair}", one, metric) for one in scores]
-    return found
+        numbers[pair] = [columns.add(f"{task} {pair}", seed_scores, metric) for seed_scores in scores]
+    return numbers
 
 
 def _difference(
     columns: SharedColumns,
-    found: Resampled,
+    resampled: Resampled,
     metric: Metric,
     sides: tuple[Pairs, Pairs],
     numbers: Sequence[Mapping[str, list[int]]],
@@ -192,18 +192,18 @@ def _difference(
     defined = [
         pair
         for pair in our_columns
-        if not np.isnan(found.values[[*our_columns[pair], *their_columns[pair]]]).any()
+        if not np.isnan(resampled.values[[*our_columns[pair], *their_columns[pair]]]).any()
     ]
     if not defined:
         return None
-    mine, my_draws, _ = mean_of(found, {pair: our_columns[pair] for pair in defined})
-    other, other_draws, _ = mean_of(found, {pair: their_columns[pair] for pair in defined})
+    mine, my_draws, _ = mean_of(resampled, {pair: our_columns[pair] for pair in defined})
+    other, other_draws, _ = mean_of(resampled, {pair: their_columns[pair] for pair in defined})
     assert my_draws is not None
     assert other_draws is not None
-    levels = [_by_seed(side, at, found, metric) for side, at in zip(sides, numbers, strict=True)]
+    levels = [_by_seed(side, at, resampled, metric) for side, at in zip(sides, numbers, strict=True)]
     by_pair = [paired(levels[0][pair], levels[1][pair]) for pair in defined]
     by_seed = {
-        seed: np.mean([one[seed] for one in by_pair], axis=0)
+        seed: np.mean([of_pair[seed] for of_pair in by_pair], axis=0)
         for seed in sorted(set.intersection(*map(set, by_pair)))
     }
     if size:
@@ -215,24 +215,24 @@ def _difference(
     if metric.name in PROPORTIONS:
         interval = not_empty(interval, confidence)
         scores = [
-            [columns.found[one[pair][0]].scores for one in (our_columns, their_columns)] for pair in defined
+            [columns.found[side[pair][0]].scores for side in (our_columns, their_columns)] for pair in defined
         ]
-        sign_p = sign_test([Scores(one.values - two.values, one.keys) for one, two in scores])
-    apart = {seed: float(one - two) for seed, (one, two) in by_seed.items()}
+        sign_p = sign_test([Scores(ours.values - theirs.values, ours.keys) for ours, theirs in scores])
+    apart = {seed: float(ours - theirs) for seed, (ours, theirs) in by_seed.items()}
     return Difference(interval, bootstrap_p(value, draws), sign_p, apart)
 
 
 def _by_seed(
-    side: Pairs, numbers: Mapping[str, list[int]], found: Resampled, metric: Metric
+    side: Pairs, numbers: Mapping[str, list[int]], resampled: Resampled, metric: Metric
 ) -> dict[str, dict[int, float]]:
     """The observed statistic of one side by language pair and seed."""
     if metric.name in PROPORTIONS:
         return {
-            pair: {seed: float(np.nanmean(one.values)) for seed, one in by_seed.items()}
+            pair: {seed: float(np.nanmean(scores.values)) for seed, scores in by_seed.items()}
             for pair, by_seed in side.items()
         }
     return {
-        pair: {seed: float(found.values[at]) for seed, at in zip(by_seed, numbers[pair], strict=True)}
+        pair: {seed: float(resampled.values[at]) for seed, at in zip(by_seed, numbers[pair], strict=True)}
         for pair, by_seed in side.items()
     }
 
@@ -245,16 +245,16 @@ def _on_common_items(mine: Scored, other: Scored) -> tuple[Pairs, Pairs]:
             grouped.setdefault(key.pair, ({}, {}))[number].setdefault(key.seed, []).append(scores)
     sides: tuple[Pairs, Pairs] = {}, {}
     for pair, both in grouped.items():
-        every = [one for by_seed in both for found in by_seed.values() for one in found]
-        if not all(both) or any(not np.array_equal(one.keys, every[0].keys) for one in every):
+        all_scores = [scores for by_seed in both for parts in by_seed.values() for scores in parts]
+        if not all(both) or any(not np.array_equal(scores.keys, all_scores[0].keys) for scores in all_scores):
             raise DataError(f"{pair}: the evaluations to compare were made on different sentences")
-        missing = np.any([left_out(one.values) for one in every], axis=0)
+        missing = np.any([left_out(scores.values) for scores in all_scores], axis=0)
         for side, by_seed in zip(sides, both, strict=True):
             side[pair] = {}
-            for seed, found in by_seed.items():
-                values = np.mean([one.values.astype(np.float64) for one in found], axis=0)
+            for seed, parts in by_seed.items():
+                values = np.mean([scores.values.astype(np.float64) for scores in parts], axis=0)
                 values[missing] = np.nan
-                side[pair][seed] = Scores(values, every[0].keys)
+                side[pair][seed] = Scores(values, all_scores[0].keys)
     return sides
 
 
@@ -263,15 +263,15 @@ def _records(
     dataset: str,
     metric: str,
     answers: Sequence[tuple[Question, Difference]],
-    how: Mapping[str, object],
+    common: Mapping[str, object],
 ) -> Iterator[Record]:
-    ps = holm([found.p for _, found in answers])
-    sign_ps = holm([found.sign_p for _, found in answers if found.sign_p is not None])
-    for (question, found), p, sign_p in zip_longest(answers, ps, sign_ps):
+    ps = holm([answer.p for _, answer in answers])
+    sign_ps = holm([answer.sign_p for _, answer in answers if answer.sign_p is not None])
+    for (question, answer), p, sign_p in zip_longest(answers, ps, sign_ps):
         about: dict[str, object] = {"baseline": question.baseline, "baseline_view": question.baseline_view}
-        about |= {"resampled": "pivot-sentences", "units": found.interval.units, "models": "fixed"}
+        about |= {"resampled": "pivot-sentences", "units": answer.interval.units, "models": "fixed"}
         corrected = {**about, "correction": f"holm-of-{len(answers)}"}
-        value, low, high = (round(POINTS * number, 6) for number in found.interval[:3])
+        value, low, high = (round(POINTS * number, 6) for number in answer.interval[:3])
         record = Record(
             task=task,
             dataset=dataset,
@@ -284,15 +284,15 @@ def _records(
             value=value,
             low=low,
             high=high,
-            n=found.interval.n,
-            facts=stated(about, how),
+            n=answer.interval.n,
+            facts=stated(about, common),
         )
         yield record
         plain = replace(record, low=None, high=None)
-        for seed, difference in found.by_seed.items():
+        for seed, difference in answer.by_seed.items():
             yield replace(plain, seed=seed, value=round(POINTS * difference, 6))
-        for kind, one, test in (("p", p, how["test"]), ("sign", sign_p, "sign-exact")):
-            if one is not None:
+        for kind, number, test in (("p", p, common["test"]), ("sign", sign_p, "sign-exact")):
+            if number is not None:
                 name = str(Comparison(kind, metric, question.baseline))
-                facts = stated(corrected, how, {"test": test})
-                yield replace(plain, metric=name, value=one, facts=facts)
+                facts = stated(corrected, common, {"test": test})
+                yield replace(plain, metric=name, value=number, facts=facts)

@@ -15,8 +15,8 @@ Counts = Mapping[str, Any]
 
 def corpus_table(counts: Sequence[Counts]) -> Table:
     """Language pair by sentence pairs read, dropped by reason, kept by split."""
-    columns = {"Pair": [one["pair"] for one in counts], **_read_and_dropped(counts)}
-    columns |= {split.capitalize(): [one["kept"][split] for one in counts] for split in SPLITS}
+    columns = {"Pair": [entry["pair"] for entry in counts], **_read_and_dropped(counts)}
+    columns |= {split.capitalize(): [entry["kept"][split] for entry in counts] for split in SPLITS}
     return _counted(
         "Corpora", "Sentence pairs. Read = dropped by each reason + train + valid + test.", columns
     )
@@ -25,10 +25,10 @@ def corpus_table(counts: Sequence[Counts]) -> Table:
 def text_table(counts: Sequence[Counts]) -> Table:
     """Language by corpora, sentences read, dropped by reason, kept."""
     columns = {
-        "Language": [one["language"] for one in counts],
-        "Corpora": [", ".join(sorted(one["in"])) for one in counts],
+        "Language": [entry["language"] for entry in counts],
+        "Corpora": [", ".join(sorted(entry["in"])) for entry in counts],
         **_read_and_dropped(counts),
-        "Kept": [sum(one["shards"]) for one in counts],
+        "Kept": [sum(entry["shards"]) for entry in counts],
     }
     note = (
         "Sentences without translations. Read = dropped by each reason + kept; held out are held-out sentences of "
@@ -39,12 +39,12 @@ def text_table(counts: Sequence[Counts]) -> Table:
 
 def overlap_table(counts: Sequence[Counts]) -> Table:
     """Language pair or language by what was dropped for a sentence of a benchmark: in all, and by benchmark."""
-    names = sorted({name for one in counts for name in one.get("benchmarks", {})})
+    names = sorted({name for entry in counts for name in entry.get("benchmarks", {})})
     columns: dict[str, list[Any]] = {
-        "Text": [one["pair"] for one in counts],
-        "− benchmark": [one["dropped"].get("benchmark", 0) for one in counts],
+        "Text": [entry["pair"] for entry in counts],
+        "− benchmark": [entry["dropped"].get("benchmark", 0) for entry in counts],
     }
-    columns |= {name: [one.get("benchmarks", {}).get(name, 0) for one in counts] for name in names}
+    columns |= {name: [entry.get("benchmarks", {}).get(name, 0) for entry in counts] for name in names}
     note = (
         "Sentence pairs, and sentences without translations, that were dropped because benchmarks have one of their "
         "sentences (letters and digits alone), by benchmark. What two benchmarks have counts in both."
@@ -61,7 +61,7 @@ def language_table(languages: Collection[str], known: Mapping[str, Mapping[str, 
         "✓: trained on the language, as the encoder's settings state; –: on others; grey: not stated.",
         ["Language", *known],
         [
-            [Cell(code), *(marks[own[code]] if code in own else grey for own in known.values())]
+            [Cell(code), *(marks[stated[code]] if code in stated else grey for stated in known.values())]
             for code in languages
         ],
     )
@@ -79,12 +79,12 @@ def read_counts(path: Path) -> dict[str, Any]:
 
 
 def _read_and_dropped(counts: Sequence[Counts]) -> dict[str, list[int]]:
-    reasons = sorted({reason for one in counts for reason in one["dropped"]})
+    reasons = sorted({reason for entry in counts for reason in entry["dropped"]})
     dropped = {
-        f"− {reason.replace('_', ' ')}": [one["dropped"].get(reason, 0) for one in counts]
+        f"− {reason.replace('_', ' ')}": [entry["dropped"].get(reason, 0) for entry in counts]
         for reason in reasons
     }
-    return {"Read": [sum(one["in"].values()) for one in counts], **dropped}
+    return {"Read": [sum(entry["in"].values()) for entry in counts], **dropped}
 
 
 def _counted(heading: str, note: str, columns: Mapping[str, Sequence[str | int]]) -> Table:

@@ -104,7 +104,7 @@ class Number(NamedTuple):
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """Of the interval, None where there is none."""
+        """The ends of the interval; None where there is none."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
@@ -114,7 +114,7 @@ class Number(NamedTuple):
         return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
     def divided(self, by: float) -> Number:
-        """In a scale whose unit is `by` times as large; by -1, the same difference seen from the other side."""
+        """The number in a scale whose unit is `by` times as large; by -1, the difference seen from the other side."""
         low, high = (None if end is None else end / by for end in (self.low, self.high))
         low, high = (high, low) if by < 0 else (low, high)
         by_seed = {seed: value / by for seed, value in self.by_seed.items()}
@@ -246,6 +246,6 @@ def _numbers(table: pd.DataFrame, keys: list[str]) -> dict[tuple[str, ...], Numb
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """None if one is missing."""
+    """The mean of the values; None if one is missing."""
     known = [value for value in values if value is not None]
     return fmean(known) if len(known) == len(values) else None

@@ -19,7 +19,7 @@ ANSWERS = ("tatoeba", "heldout", NWAY, "code-switched")
 MOST = 12
 UNDIVIDED, OURS, CLOSED_FORM = "undivided vector", "ours", "closed form"
 OUR_ARCHITECTURES = frozenset({"plda"})
-# By module, how papers write their names; a module of the user's own is written as it is named.
+# How papers write their names, by module; a module of the user's own is written as it is named.
 PAPERS = {name: name.upper() for name in ("dream", "meat", "oracle", "seed", "lancer")} | {
     "langsae": "LangSAE"
 }
@@ -86,22 +86,22 @@ def headline(
     families = {method: family(stated) for method, stated in facts.items()}
     trainings = {row.method: _training(row, authors or {}) for row in rows(scores.drop_duplicates("method"))}
     roles = _roles(scores, facts, families)
-    kept = {method: role for method, role in roles.items() if method in list(roles)[:most]}
+    chosen = {method: role for method, role in roles.items() if method in list(roles)[:most]}
     order = list(dict.fromkeys([UNDIVIDED, OURS, *families.values()]))
-    methods = sorted(kept, key=lambda name: (order.index(families[name]), list(families).index(name)))
+    methods = sorted(chosen, key=lambda name: (order.index(families[name]), list(families).index(name)))
     changes = where(comparisons(records), baseline=ORIGINAL, compared=P_AT_1, view="meaning")
     changed = {(row.encoder, row.method, row.task, row.dataset): row for row in rows(changes)}
     scored = {(row.encoder, row.method, row.view): row for row in rows(scores)}
     probes = {(row.encoder, row.method): _score(row) for row in rows(_meaning(records, PROBE))}
-    found = []
+    shown = []
     for encoder in scores["encoder"].unique():
         for method in methods:
             meaning, language = (scored.get((encoder, method, view)) for view in ("meaning", "language"))
             if meaning is not None:
                 change = changed.get((encoder, method, meaning.task, meaning.dataset))
-                found.append(
+                shown.append(
                     Row(
-                        *(encoder, method, families[method], kept[method], meaning.task, meaning.dataset),
+                        *(encoder, method, families[method], chosen[method], meaning.task, meaning.dataset),
                         meaning=_score(meaning),
                         language=None if language is None else _score(language),
                         change=None if change is None else _score(change),
@@ -110,7 +110,7 @@ def headline(
                         training=trainings[method],
                     )
                 )
-    return found
+    return shown
 
 
 def best_first(divided: Sequence[Row]) -> list[Row]:
@@ -122,9 +122,9 @@ def sentences(found: Sequence[Row]) -> list[tuple[str, str]]:
     """What to remember of each encoder, as (encoder, the rest of the sentence)."""
     lines = []
     for encoder in dict.fromkeys(row.encoder for row in found):
-        own = [row for row in found if row.encoder == encoder]
-        whole = next((row for row in own if row.role == "undivided"), None)
-        divided = [row for row in own if row.role != "undivided"]
+        of_encoder = [row for row in found if row.encoder == encoder]
+        whole = next((row for row in of_encoder if row.role == "undivided"), None)
+        divided = [row for row in of_encoder if row.role != "undivided"]
         if not divided:
             continue
         best = best_first(divided)[0]
@@ -161,10 +161,10 @@ def answers(records: pd.DataFrame) -> pd.DataFrame:
     values = values.assign(view=values["view"].mask(whole, "meaning"))
     values = values[(values["view"] != "sentence") & values["task"].isin(ANSWERS)]
     chosen = []
-    for _, own in values.groupby("encoder", sort=False):
-        task = next(name for name in ANSWERS if (own["task"] == name).any())
-        own = where(own, task=task)
-        chosen.append(where(own, dataset=own["dataset"].iloc[0]))
+    for _, scores in values.groupby("encoder", sort=False):
+        task = next(name for name in ANSWERS if (scores["task"] == name).any())
+        scores = where(scores, task=task)
+        chosen.append(where(scores, dataset=scores["dataset"].iloc[0]))
     return pd.concat(chosen) if chosen else values
 
 
@@ -188,7 +188,7 @@ def family(facts: Mapping[str, str]) -> str:
 
 
 def _training(row: Any, authors: Mapping[frozenset[str], str]) -> str:
-    """As of `Row.training`."""
+    """What `Row.training` says of a method."""
     training = getattr(row, "training", None)
     if not isinstance(training, str):  # a closed form, or records of an earlier version
         return ""
@@ -201,7 +201,7 @@ def _training(row: Any, authors: Mapping[frozenset[str], str]) -> str:
 def _roles(
     scores: pd.DataFrame, facts: Mapping[str, Mapping[str, str]], families: Mapping[str, str]
 ) -> dict[str, Role]:
-    """By method, of those to show; those to keep where there are too many come first."""
+    """The roles of the methods to show; those to keep where there are too many come first."""
     means = scores.groupby(["method", "view"])["value"].mean()
 
     def rank(method: str) -> tuple[float, float]:
@@ -210,16 +210,22 @@ def _roles(
     trained = [
         name for name in dict.fromkeys(families.values()) if name not in (UNDIVIDED, OURS, CLOSED_FORM)
     ]
-    members = {name: [one for one in families if families[one] == name] for name in [CLOSED_FORM, *trained]}
-    published = {one for name in trained for one in [m for m in members[name] if _is_published(facts[m])][:1]}
-    best = {min(own, key=rank) for own in members.values() if own}
+    members = {
+        name: [method for method in families if families[method] == name] for name in [CLOSED_FORM, *trained]
+    }
+    published = {
+        method for name in trained for method in [m for m in members[name] if _is_published(facts[m])][:1]
+    }
+    best = {min(group, key=rank) for group in members.values() if group}
     groups: list[tuple[Role, list[str]]] = [
-        ("undivided", [one for one in families if families[one] == UNDIVIDED]),
-        ("ours", sorted((one for one in families if families[one] == OURS), key=rank)),
+        ("undivided", [method for method in families if families[method] == UNDIVIDED]),
+        ("ours", sorted((method for method in families if families[method] == OURS), key=rank)),
         ("best", sorted(best, key=rank)),
         ("published", sorted(published - best, key=rank)),
     ]
-    return {one: "published" if one in published else role for role, methods in groups for one in methods}
+    return {
+        method: "published" if method in published else role for role, methods in groups for method in methods
+    }
 
 
 def _is_published(facts: Mapping[str, str]) -> bool:

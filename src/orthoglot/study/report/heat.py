@@ -48,11 +48,11 @@ def heat_maps(records: pd.DataFrame, task: str, dataset: str, metric: str) -> It
     """
     values, whole = _values(records, task, dataset, metric)
     for encoder in values["encoder"].unique():
-        own = where(values, encoder=encoder)
-        by_language = _by_language(own[own["subset"] != ALL], pairs=metric not in PROPORTIONS)
+        scores = where(values, encoder=encoder)
+        by_language = _by_language(scores[scores["subset"] != ALL], pairs=metric not in PROPORTIONS)
         if by_language["language"].nunique() > 1:
-            mean = own[own["subset"] == ALL].assign(language="mean")
-            yield _heat_map(str(encoder), pd.concat([mean, by_language]), whole[own.index], own)
+            mean = scores[scores["subset"] == ALL].assign(language="mean")
+            yield _heat_map(str(encoder), pd.concat([mean, by_language]), whole[scores.index], scores)
 
 
 def family_maps(
@@ -71,15 +71,15 @@ def family_maps(
         return
     values = values.assign(start=[family(start) for start, _ in sides], end=[family(end) for _, end in sides])
     for encoder in values["encoder"].unique():
-        own = where(values, encoder=encoder)
-        by_method = {str(name): _by_family(one) for name, one in own.groupby("method", sort=False)}
-        reference = next(iter(own.loc[whole[own.index], "method"].unique()), None)
+        scores = where(values, encoder=encoder)
+        by_method = {str(name): _by_family(group) for name, group in scores.groupby("method", sort=False)}
+        reference = next(iter(scores.loc[whole[scores.index], "method"].unique()), None)
         if reference is None or len(by_method[reference]) < LEAST_FAMILIES:
             continue
         base = by_method[reference]
-        mean = where(own, method=reference)["value"].mean()
+        mean = where(scores, method=reference)["value"].mean()
         yield _family_map(f"{encoder}, {reference}", base, base - mean, f"its mean of {mean:.1f}")
-        for method in (one for one in by_method if one in methods and one != reference):
+        for method in (name for name in by_method if name in methods and name != reference):
             grid = by_method[method]
             yield _family_map(f"{encoder}, {method}", grid, grid - base, HeatMap._field_defaults["against"])
 
@@ -93,14 +93,14 @@ def _by_family(values: pd.DataFrame) -> pd.DataFrame:
 
 def _family_map(heading: str, grid: pd.DataFrame, change: pd.DataFrame, against: str) -> HeatMap:
     scale = max(LEAST_SCALE, float(np.nanquantile(change.abs(), SHARE)))
-    found = [
+    lines = [
         (
             str(name),
             [_square(grid.loc[name, other], change.loc[name, other], scale) for other in grid.columns],
         )
         for name in grid.index
     ]
-    return HeatMap(heading, [str(name) for name in grid.columns], found, scale, "From \\ to", against)
+    return HeatMap(heading, [str(name) for name in grid.columns], lines, scale, "From \\ to", against)
 
 
 def _square(value: float, change: float, scale: float) -> Square:
@@ -117,11 +117,11 @@ def _values(records: pd.DataFrame, task: str, dataset: str, metric: str) -> tupl
     return values[kept], whole[kept]
 
 
-def _heat_map(encoder: str, table: pd.DataFrame, whole: pd.Series, own: pd.DataFrame) -> HeatMap:
-    methods = list(own["method"].unique())
+def _heat_map(encoder: str, table: pd.DataFrame, whole: pd.Series, scores: pd.DataFrame) -> HeatMap:
+    methods = list(scores["method"].unique())
     means = table.groupby(["language", "method"], sort=False)["value"].mean().reset_index()
     grid = {(row.language, row.method): row.value for row in rows(means)}
-    reference = next(iter(own.loc[whole, "method"].unique()), None)
+    reference = next(iter(scores.loc[whole, "method"].unique()), None)
     changes = {
         (language, method): value - grid[language, reference]
         for (language, method), value in grid.items()
@@ -131,11 +131,11 @@ def _heat_map(encoder: str, table: pd.DataFrame, whole: pd.Series, own: pd.DataF
     for (_, method), change in changes.items():
         if method != reference:
             sizes.setdefault(method, []).append(abs(change))
-    by_method = [np.quantile(own, SHARE) for own in sizes.values()]
+    by_method = [np.quantile(changed, SHARE) for changed in sizes.values()]
     scale = (
         max(LEAST_SCALE, float(np.quantile(by_method, OF_METHODS, method="lower"))) if sizes else LEAST_SCALE
     )
-    found = []
+    lines = []
     for language in table["language"].unique():
         squares = []
         for method in methods:
@@ -145,8 +145,8 @@ def _heat_map(encoder: str, table: pd.DataFrame, whole: pd.Series, own: pd.DataF
             change = changes.get((language, method), 0.0)
             shown = "" if method == reference or reference is None else f"{change:+.1f}"
             squares.append(_square(grid[language, method], change, scale)._replace(change=shown))
-        found.append((str(language), squares))
-    return HeatMap(encoder, methods, found, scale)
+        lines.append((str(language), squares))
+    return HeatMap(encoder, methods, lines, scale)
 
 
 def _by_language(values: pd.DataFrame, *, pairs: bool) -> pd.DataFrame:
@@ -157,8 +157,8 @@ def _by_language(values: pd.DataFrame, *, pairs: bool) -> pd.DataFrame:
         pairs: name the pair where the subsets share no language, as graded pairs are not directions.
     """
     sides = values["subset"].str.split("->|-(?!>)", regex=True)
-    shared = set.intersection(*map(set, sides)) if len(sides) else set()
-    if not shared and pairs:
+    pivots = set.intersection(*map(set, sides)) if len(sides) else set()
+    if not pivots and pairs:
         return values.assign(language=values["subset"])
-    languages = [[one for one in found if one not in shared] or ["-".join(sorted(found))] for found in sides]
+    languages = [[code for code in pair if code not in pivots] or ["-".join(sorted(pair))] for pair in sides]
     return values.assign(language=pd.Series(languages, index=values.index)).explode("language")

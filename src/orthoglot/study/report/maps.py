@@ -30,13 +30,18 @@ class Panel(NamedTuple):
 def maps(drawn: Mapping[tuple[str, str], Map]) -> list[Panel]:
     """A panel per encoder and method: dots are the meaning or the undivided vector, squares the language view."""
     panels = []
-    for (encoder, method), one in drawn.items():
-        kept = _sampled(MAP_POINTS, len(one.points))
-        colours = colours_of(one.languages)
-        about = f"{'-'.join(colours)}, {len(one.points):,} points"
-        if len(one.explained):
-            about = f"{one.explained.sum():.0%} of the variance"
-        svg = _svg(one.points[kept], one.languages[kept], one.parts[kept] == "language", colours)
+    for (encoder, method), projection in drawn.items():
+        sampled = _sampled(MAP_POINTS, len(projection.points))
+        colours = colours_of(projection.languages)
+        about = f"{'-'.join(colours)}, {len(projection.points):,} points"
+        if len(projection.explained):
+            about = f"{projection.explained.sum():.0%} of the variance"
+        svg = _svg(
+            projection.points[sampled],
+            projection.languages[sampled],
+            projection.parts[sampled] == "language",
+            colours,
+        )
         panels.append(Panel([encoder, method, about], svg, colours))
     return panels
 
@@ -46,17 +51,17 @@ def text_maps(records: pd.DataFrame, dataset: str, drawn: Mapping[tuple[str, str
     whole = undivided(records)
     records = where(records[records["seed"].notna()], task=GEOMETRY, dataset=dataset, subset=ALL)
     panels = []
-    for (encoder, method), one in drawn.items():
+    for (encoder, method), projection in drawn.items():
         view = "sentence" if method in whole else "meaning"
-        own = where(records, encoder=encoder, method=method, view=view)
-        numbers = own.groupby("metric", sort=False)["value"].first()
+        scores = where(records, encoder=encoder, method=method, view=view)
+        numbers = scores.groupby("metric", sort=False)["value"].first()
         known = {name.split()[0]: numbers[metric] for metric, name in SHAPES.items() if metric in numbers}
         about = ", ".join(f"{name} {value:.3g}" for name, value in known.items())
-        kept = _sampled(TEXT_MAP_POINTS, len(one.languages))
-        colours = colours_of(one.languages)
-        for points, kind in ((one.tsne, "t-SNE"), (one.pca, "PCA")):
-            squares = np.zeros(len(kept), dtype=bool)
-            svg = _svg(points[kept], one.languages[kept], squares, colours)
+        sampled = _sampled(TEXT_MAP_POINTS, len(projection.languages))
+        colours = colours_of(projection.languages)
+        for points, kind in ((projection.tsne, "t-SNE"), (projection.pca, "PCA")):
+            squares = np.zeros(len(sampled), dtype=bool)
+            svg = _svg(points[sampled], projection.languages[sampled], squares, colours)
             panels.append(Panel([encoder, f"{method}, {kind}", about], svg, colours))
     return panels
 

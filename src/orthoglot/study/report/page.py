@@ -1,4 +1,4 @@
-"""From the evaluations of a preset to one page that needs no network, and the records behind it."""
+"""One page that needs no network, made from the evaluations of a preset, and the records behind it."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def report(
     for plot, data in (("corner", corners), ("curves", curves)):
         data.to_csv(output / "plots" / f"{plot}.csv", index=False, lineterminator="\n")
     answer, sections = headline(table), tables.sections(table)
-    pretraining = {one.method: None for one in trainings if one.method not in methods}
+    pretraining = {training.method: None for training in trainings if training.method not in methods}
     pictures = _pictures(answer, corners, methods)
     losses = plots.curves(curves, {**methods, **pretraining}) if trainings else None
     (output / "figures").mkdir()
@@ -166,12 +166,15 @@ def report(
     ):
         (output / "figures" / f"{figure}.svg").write_text(file(drawn, missing), encoding="utf-8")
     examples = _examples(folders, queries.undivided(table))
-    write_examples(output / EXAMPLES, [one for some in examples.values() for one in some])
+    write_examples(output / EXAMPLES, [example for shown in examples.values() for example in shown])
     early = _early_ends(trainings)
     overview = [tables.headline_table(answer, early), tables.means_table(table)]
     if further:
         overview.append(tables.fine_tuned_table(frame(further), table))
-    folded = [(one.table, *(table for some in one.details.values() for table in some)) for one in sections]
+    folded = [
+        (section.table, *(table for details in section.details.values() for table in details))
+        for section in sections
+    ]
     folded.append(tuple(tables.examples_table(task, shown) for (task, _), shown in examples.items()))
     (output / "tables.md").write_text(tables.markdown([*overview, *chain(*folded)]), encoding="utf-8")
     corpora = {}
@@ -180,9 +183,9 @@ def report(
         corpora["corpora"] = corpus_tables.corpus_table(pairs)
     if texts:
         corpora["text"] = corpus_tables.text_table(texts)
-    if any(one.get("benchmarks") for one in (*pairs, *texts)):
+    if any(entry.get("benchmarks") for entry in (*pairs, *texts)):
         corpora["overlaps"] = corpus_tables.overlap_table([*pairs, *texts])
-    languages = sorted({code for one in pairs for code in parse_pair(one["pair"])})
+    languages = sorted({code for entry in pairs for code in parse_pair(entry["pair"])})
     coverage = json.dumps({"languages": languages, "known": dict(known)}, indent=1)
     (output / LANGUAGES).write_text(f"{coverage}\n", encoding="utf-8")
     if known and languages:
@@ -191,16 +194,20 @@ def report(
         )
     text_maps: dict[str, dict[tuple[str, str], TextMap]] = {}
     for name, folder in folders.items():
-        for dataset, one in read_text_maps(folder / "text-maps.npz").items():
-            text_maps.setdefault(dataset, {})[name] = one
+        for dataset, text_map in read_text_maps(folder / "text-maps.npz").items():
+            text_maps.setdefault(dataset, {})[name] = text_map
     by_encoder = {
         dataset: _undivided(drawn, queries.undivided(table)) for dataset, drawn in text_maps.items()
     }
     write_text_maps(
         output / TEXT_MAPS_FILE,
-        {f"{dataset}/{name}": one for dataset, drawn in by_encoder.items() for name, one in drawn.items()},
+        {
+            f"{dataset}/{name}": text_map
+            for dataset, drawn in by_encoder.items()
+            for name, text_map in drawn.items()
+        },
     )
-    voting = [one for one in trainings if diagnostics.has_votes(one.rows)]
+    voting = [training for training in trainings if diagnostics.has_votes(training.rows)]
     page = render(
         TEMPLATE,
         title=title,
@@ -219,7 +226,11 @@ def report(
         training_notes=early,
         diagnostics=diagnostics,
         votes=plots.votes(voting) if voting else None,
-        alarms=[f"{one.encoder}: {alarm}" for one in voting for alarm in diagnostics.alarms(one.rows)],
+        alarms=[
+            f"{training.encoder}: {alarm}"
+            for training in voting
+            for alarm in diagnostics.alarms(training.rows)
+        ],
         maps=maps.maps({name: read_map(folder / "map.npz") for name, folder in folders.items()}),
         pair_maps=maps.maps(
             {
@@ -242,12 +253,12 @@ def _early_ends(trainings: Sequence[History]) -> Mapping[tuple[str, str], list[s
     None is of the training of an encoder, which has a fixed length.
     """
     endings: dict[tuple[str, str], list[Ending]] = {}
-    for one in trainings:
-        if one.seed is not None and one.rows:
-            ending = Ending(len(one.rows), best_epoch(one.rows), one.capped)
-            endings.setdefault((one.encoder, one.method), []).append(ending)
-    found = {name: warnings(some) for name, some in endings.items()}
-    return {name: reasons for name, reasons in found.items() if reasons}
+    for training in trainings:
+        if training.seed is not None and training.rows:
+            ending = Ending(len(training.rows), best_epoch(training.rows), training.capped)
+            endings.setdefault((training.encoder, training.method), []).append(ending)
+    warned = {name: warnings(ended) for name, ended in endings.items()}
+    return {name: reasons for name, reasons in warned.items() if reasons}
 
 
 def read_history(path: Path) -> History:
@@ -308,35 +319,37 @@ def _read(
     """All records and the folders by encoder and method; encoders in the order given, methods in that of the preset."""
     if not evaluations:
         raise DataError("report: no evaluation to report")
-    found: dict[tuple[str, str], tuple[list[Record], Path]] = {}
+    evaluated: dict[tuple[str, str], tuple[list[Record], Path]] = {}
     for folder in evaluations:
         records = read_records(folder / "records.jsonl")
         if not records:
             raise DataError(f"{folder}: no record")
         name = records[0].encoder, records[0].method
-        if name in found:
-            raise DataError(f"report: {found[name][1]} and {folder} both evaluate {' with '.join(name)}")
+        if name in evaluated:
+            raise DataError(f"report: {evaluated[name][1]} and {folder} both evaluate {' with '.join(name)}")
         if name[1] not in methods:
             raise DataError(f"{folder}: evaluates {name[1]}, which is none of {', '.join(methods)}")
-        found[name] = records, folder
-    encoders = list(dict.fromkeys(encoder for encoder, _ in found))
-    names = sorted(found, key=lambda name: (encoders.index(name[0]), methods.index(name[1])))
-    return [record for name in names for record in found[name][0]], {name: found[name][1] for name in names}
+        evaluated[name] = records, folder
+    encoders = list(dict.fromkeys(encoder for encoder, _ in evaluated))
+    names = sorted(evaluated, key=lambda name: (encoders.index(name[0]), methods.index(name[1])))
+    return [record for name in names for record in evaluated[name][0]], {
+        name: evaluated[name][1] for name in names
+    }
 
 
 def _examples(
     folders: Mapping[tuple[str, str], Path], whole: Collection[str]
 ) -> dict[tuple[str, str], list[Shown]]:
-    """By task and data set, of each encoder's undivided vectors, or of its first method where it has none."""
+    """The examples by task and data set, of each encoder's undivided vectors, or of its first method without them."""
     chosen: dict[str, Path] = {}
     for (encoder, method), folder in folders.items():
         if encoder not in chosen or method in whole:
             chosen[encoder] = folder
-    found: dict[tuple[str, str], list[Shown]] = {}
+    examples: dict[tuple[str, str], list[Shown]] = {}
     for encoder, folder in chosen.items():
-        for one in read_examples(folder / EXAMPLES):
-            found.setdefault((one.task, one.dataset), []).append(one._replace(encoder=encoder))
-    return found
+        for example in read_examples(folder / EXAMPLES):
+            examples.setdefault((example.task, example.dataset), []).append(example._replace(encoder=encoder))
+    return examples
 
 
 def _pictures(
@@ -373,14 +386,14 @@ def _tasks(
     examples: Mapping[tuple[str, str], Sequence[Shown]],
     invented: Collection[str],
 ) -> list[Task]:
-    """Sections by task and data set; of correlations Spearman's is the main one."""
+    """A `Task` for the sections of each task and data set; Spearman's is the main one of correlations."""
     grouped: dict[tuple[str, str], list[Section]] = {}
-    for one in sections:
-        grouped.setdefault((one.task, one.dataset), []).append(one)
-    found = []
-    for (task, dataset), own in grouped.items():
-        main = next((one for one in own if one.metric == "spearman"), own[0])
-        others = [one for one in own if one is not main]
+    for section in sections:
+        grouped.setdefault((section.task, section.dataset), []).append(section)
+    tasks = []
+    for (task, dataset), by_metric in grouped.items():
+        main = next((section for section in by_metric if section.metric == "spearman"), by_metric[0])
+        others = [section for section in by_metric if section is not main]
         heat = list(heat_maps(records, task, dataset, main.metric)) if main.metric else []
         chosen = {row.method for row in answer}
         families = list(family_maps(records, task, dataset, main.metric, chosen)) if main.metric else []
@@ -393,15 +406,15 @@ def _tasks(
         asked = " ".join([registry.load(task).QUESTION, *[queries.INVENTED] * (dataset in invented)])
         name = queries.title(task, dataset)
         texts = tables.examples_table(task, examples[task, dataset]) if (task, dataset) in examples else None
-        found.append(
+        tasks.append(
             Task(name, asked, short, main, others, heat, families, figures, compared, gallery, texts)
         )
-    return found
+    return tasks
 
 
 def _undivided(drawn: Mapping[tuple[str, str], TextMap], whole: Collection[str]) -> dict[str, TextMap]:
-    """Of each encoder the map of its undivided vectors, where it has one."""
-    return {encoder: one for (encoder, method), one in drawn.items() if method in whole}
+    """The map of each encoder's undivided vectors, where it has one."""
+    return {encoder: text_map for (encoder, method), text_map in drawn.items() if method in whole}
 
 
 def _has_maps(section: Section, text_maps: Mapping[str, object]) -> bool:
@@ -414,7 +427,7 @@ def _figures(
     """Meaning against language of each encoder, or the geometry by metric."""
     task, dataset, metric = section[:3]
     if task == queries.GEOMETRY:
-        return [Figure([("", one) for one in plots.geometry(records, dataset, methods)], GEOMETRY)]
+        return [Figure([("", chart) for chart in plots.geometry(records, dataset, methods)], GEOMETRY)]
     if metric is None:
         return []
     label = queries.label(task, dataset, metric)

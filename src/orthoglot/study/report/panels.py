@@ -13,9 +13,9 @@ from orthoglot.errors import printable
 from orthoglot.study.report.maps import colours_of
 from orthoglot.study.tasks.projections import TextMap
 
-# Of a panel, of the room between panels, and of the lines of text above them, in pixels.
+# The sizes of a panel, of the room between panels, and of the lines of text above them, in pixels.
 SIZE, GAP, LINE = 170, 14, 16
-# Encoders beside each other; further ones stand below.
+# How many encoders stand beside each other; further ones stand below.
 ACROSS = 4
 ROWS = ("Invariance", "Canonical form", "Isotropy")
 NOTE = (
@@ -37,7 +37,7 @@ class Ellipse(NamedTuple):
 
 
 def ellipse(points: np.ndarray) -> Ellipse:
-    """Of (n, 2); the radii of one point are 0."""
+    """The ellipse of points (n, 2); the radii of one point are 0."""
     centre = points.mean(axis=0)
     values, vectors = np.linalg.eigh((points - centre).T @ (points - centre) / len(points))
     longer = vectors[:, 1]
@@ -71,7 +71,7 @@ def _letters(number: int) -> str:
 
 
 def _heading(title: str) -> str:
-    # At most a panel's width, whatever the name.
+    # The heading takes at most a panel's width, whatever the name.
     short = title if len(title) <= 36 else f"{title[:35]}…"
     return f'<text y="-4" fill="black">{escape(printable(short))}</text>'
 

@@ -25,12 +25,12 @@ from orthoglot.study.report.queries import GEOMETRY, SHAPES, label, overall, und
 
 MARKERS = ("circle", "triangle-up", "square", "diamond", "cross", "triangle-down", "stroke", "triangle-left")
 SIGNS = dict(zip(MARKERS, "●▲■◆✚▼▬◀", strict=True))
-# Of a label in a figure, and the least height of the figure, in pixels.
+# The height of a label in a figure, and the least height of the figure, in pixels.
 LINE, HEIGHT = 15, 240
 # How far the axes reach beyond what is drawn, as a share of their length.
 MARGIN = 0.06
 CHARTS = Path(__file__).with_name("charts")
-# Of the methods; labels replace it in the first, panels' titles in the second.
+# The legend of the methods; labels replace it in the first chart, panels' titles in the second.
 LEGENDS: dict[str, Any] = {"corner": None, "curves": None, "geometry": {"columns": 3}}
 
 
@@ -67,19 +67,19 @@ def corner_table(records: pd.DataFrame, methods: Mapping[str, str | None]) -> pd
     ends = [f"{view}_{end}" for view in ("meaning", "language") for end in ("low", "high")]
     wide = wide.reindex(columns=["meaning", "language", *ends, "sentence"]).reset_index()
     sentences = wide[wide["method"].isin(undivided(records))].set_index(keys[:2])["sentence"]
-    found = wide.drop(columns="sentence").dropna(subset=["meaning", "language"])
-    hosts = found[[*keys, "meaning", "language"]].rename(
+    points = wide.drop(columns="sentence").dropna(subset=["meaning", "language"])
+    hosts = points[[*keys, "meaning", "language"]].rename(
         columns={"method": "host", "meaning": "host_meaning", "language": "host_language"}
     )
-    found = found.assign(host=found["method"].map(lambda name: methods[name] or ""))
-    found = found.merge(hosts, how="left", on=["encoder", "task", "host"]).drop(columns="host")
-    found = found.join(sentences, on=keys[:2])
-    placed = [_placed(own) for _, own in found.groupby(keys[:2], sort=False)]
-    return (pd.concat(placed) if placed else found).round(4)
+    points = points.assign(host=points["method"].map(lambda name: methods[name] or ""))
+    points = points.merge(hosts, how="left", on=["encoder", "task", "host"]).drop(columns="host")
+    points = points.join(sentences, on=keys[:2])
+    placed = [_placed(group) for _, group in points.groupby(keys[:2], sort=False)]
+    return (pd.concat(placed) if placed else points).round(4)
 
 
 def height(table: pd.DataFrame) -> int:
-    """Of a figure with these rows of `corner_table`, in pixels: its labels need a line each."""
+    """The height of a figure with these rows of `corner_table`, in pixels: its labels need a line each."""
     return max(HEIGHT, LINE * (table["method"].nunique() + 2))
 
 
@@ -116,13 +116,20 @@ def spread_out(wished: np.ndarray, gap: float, low: float, high: float) -> np.nd
 
 def curves_table(trainings: Iterable[History]) -> pd.DataFrame:
     """Total validation (`loss`) and training loss by epoch."""
-    found = [
-        (one.encoder, one.method, one.seed, int(row["epoch"]), row["valid.total"], row["train.total"])
-        for one in trainings
-        for row in one.rows
+    losses = [
+        (
+            training.encoder,
+            training.method,
+            training.seed,
+            int(row["epoch"]),
+            row["valid.total"],
+            row["train.total"],
+        )
+        for training in trainings
+        for row in training.rows
     ]
     columns = ["encoder", "method", "seed", "epoch", "loss", "train"]
-    return pd.DataFrame(found, columns=columns).astype({"seed": "Int64"}).round(6)
+    return pd.DataFrame(losses, columns=columns).astype({"seed": "Int64"}).round(6)
 
 
 def corner(
@@ -137,8 +144,8 @@ def corner(
         unit: of the scores.
         methods: {method: its host}.
     """
-    own = where(table, encoder=encoder, task=task)
-    spec = {**_chart("corner", own, methods), "height": height(own)}
+    points = where(table, encoder=encoder, task=task)
+    spec = {**_chart("corner", points, methods), "height": height(points)}
     for axis, view in (("x", "language"), ("y", "meaning")):
         spec["encoding"][axis]["title"] = f"{unit} by {view}"
     return spec
@@ -165,11 +172,11 @@ def row(drawn: Sequence[tuple[str, Spec]]) -> Spec:
 def votes(trainings: Sequence[History]) -> Markup:
     """Six panels per Emma-X training; a dashed line where Phase 2 begins, red where a sign alarms."""
     values = []
-    for one in trainings:
-        second = min((row["epoch"] for row in one.rows if row.get("phase") == 2), default=math.nan)
-        for sign in signs(one.rows):
-            for place, (row, alarm) in enumerate(zip(one.rows, sign.alarming, strict=True)):
-                about = f"{one.encoder}\n{sign.title}", second - 0.5, row["epoch"], bool(alarm)
+    for training in trainings:
+        second = min((row["epoch"] for row in training.rows if row.get("phase") == 2), default=math.nan)
+        for sign in signs(training.rows):
+            for place, (row, alarm) in enumerate(zip(training.rows, sign.alarming, strict=True)):
+                about = f"{training.encoder}\n{sign.title}", second - 0.5, row["epoch"], bool(alarm)
                 values += [(*about, name, line[place]) for name, line in sign.lines.items()]
     table = pd.DataFrame(values, columns=["panel", "phase_2", "epoch", "alarm", "name", "value"])
     return svg(_chart("votes", table))
@@ -181,12 +188,16 @@ def geometry(records: pd.DataFrame, dataset: str, methods: Mapping[str, str | No
     values = values[(values["view"] == "meaning") | values["method"].isin(undivided(records))]
     charts = []
     for metric, heading in SHAPES.items():
-        own = values[values["metric"] == metric]
-        spec = _chart("geometry", own, methods)
+        scores = values[values["metric"] == metric]
+        spec = _chart("geometry", scores, methods)
         spec["title"] = {"text": heading, "anchor": "start", "color": "currentColor"}
         encoding = spec["spec"]["encoding"]
         encoding["x"]["sort"], encoding["xOffset"]["sort"] = GROUPS, list(methods)
-        if metric == "kl-d" and own["value"].min() > 0 and own["value"].max() > 50 * own["value"].min():
+        if (
+            metric == "kl-d"
+            and scores["value"].min() > 0
+            and scores["value"].max() > 50 * scores["value"].min()
+        ):
             encoding["y"]["scale"] = {"type": "log"}
         charts.append(svg(spec))
     return charts

@@ -68,9 +68,9 @@ def overall(records: pd.DataFrame) -> pd.DataFrame:
 
 def host_comparisons(records: pd.DataFrame, methods: Mapping[str, str | None]) -> pd.DataFrame:
     """The comparisons of a method with its host, in retrieval."""
-    found = comparisons(records)
-    hosts = found["method"].map(lambda name: methods[name] or "")
-    return found[(found["baseline"] == hosts) & found["task"].isin(RETRIEVAL)]
+    compared = comparisons(records)
+    hosts = compared["method"].map(lambda name: methods[name] or "")
+    return compared[(compared["baseline"] == hosts) & compared["task"].isin(RETRIEVAL)]
 
 
 def verdict(records: pd.DataFrame, methods: Mapping[str, str | None]) -> str:

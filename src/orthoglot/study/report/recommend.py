@@ -78,20 +78,24 @@ def recommend(records: Sequence[Record], use: str) -> Advice:
     measured = Measured(records)
     cells = _cells(measured, use)
     lacking = [task for task, _ in USES[use] if not any(f": {task} " in name for name in cells)]
-    methods = [name for name in measured.methods if cells and all(name in found for found in cells.values())]
+    methods = [
+        name for name in measured.methods if cells and all(name in scores for scores in cells.values())
+    ]
     left_out = [name for name in measured.methods if name not in methods]
-    standings = _standings([[found[name] for name in methods] for found in cells.values()], methods)
+    standings = _standings([[scores[name] for name in methods] for scores in cells.values()], methods)
     return Advice(use, standings, list(cells), left_out, lacking)
 
 
 def table(advice: Advice) -> Table:
     """The advice as a table, best method first."""
     rows = []
-    for rank, one in enumerate(advice.standings):
-        interval = "" if one.low is None else f"[{one.low:+.2f}, {one.high:+.2f}]"
-        compared = [Cell(f"{one.difference:+.2f}", interval), Cell(one.worse)] if rank else [EMPTY] * 2
-        name = Cell(one.method, "", "" if rank else "best")
-        rows.append([name, Cell(f"{one.rank:.2f}"), Cell(f"{one.points:.2f}"), *compared])
+    for rank, standing in enumerate(advice.standings):
+        interval = "" if standing.low is None else f"[{standing.low:+.2f}, {standing.high:+.2f}]"
+        compared = (
+            [Cell(f"{standing.difference:+.2f}", interval), Cell(standing.worse)] if rank else [EMPTY] * 2
+        )
+        name = Cell(standing.method, "", "" if rank else "best")
+        rows.append([name, Cell(f"{standing.rank:.2f}"), Cell(f"{standing.points:.2f}"), *compared])
     notes = [verdict(advice)]
     notes += [f"Cells: {'; '.join(advice.cells)}."] * bool(advice.cells)
     notes += [f"Not in this run: {', '.join(advice.lacking)}."] * bool(advice.lacking)
@@ -105,7 +109,7 @@ def verdict(advice: Advice) -> str:
     if not advice.standings:
         return f"No advice for {advice.use}: the run has no data set for it, or no method in all of them."
     first, *others = advice.standings
-    if rivals := [one.method for one in others if one.worse != WORSE]:
+    if rivals := [standing.method for standing in others if standing.worse != WORSE]:
         return (
             f"For {advice.use} {first.method} has the best mean rank, but was not shown to be better than "
             f"{', '.join(rivals)}."
@@ -133,7 +137,9 @@ def _standings(cells: Sequence[Sequence[Score]], methods: Sequence[str]) -> list
     """The methods by rank; `cells` holds the scores of each."""
     if not methods:
         return []
-    several = [set(one.level.by_seed) for found in cells for one in found if len(one.level.by_seed) > 1]
+    several = [
+        set(score.level.by_seed) for scores in cells for score in scores if len(score.level.by_seed) > 1
+    ]
     seeds = sorted(set.intersection(*several)) if several else [None]
 
     def value(number: Number, seed: int | None) -> float:
@@ -141,16 +147,18 @@ def _standings(cells: Sequence[Sequence[Score]], methods: Sequence[str]) -> list
         return number.by_seed[seed] if seed in number.by_seed else next(iter(number.by_seed.values()))
 
     # (cells, methods, seeds)
-    values = np.array([[[value(one.level, seed) for seed in seeds] for one in found] for found in cells])
+    values = np.array(
+        [[[value(score.level, seed) for seed in seeds] for score in scores] for scores in cells]
+    )
     ranks = stats.rankdata(-values, axis=1).mean(axis=(0, 2))
-    points = np.mean([[one.level.value for one in found] for found in cells], axis=0)
+    points = np.mean([[score.level.value for score in scores] for scores in cells], axis=0)
     order = sorted(range(len(methods)), key=lambda place: (round(ranks[place], 9), -points[place]))
     first = order[0]
     standings = []
     for place in order:
         low = high = None
         worse = TIED
-        intervals = [_interval(found[place], found[first]) for found in cells]
+        intervals = [_interval(scores[place], scores[first]) for scores in cells]
         known = [ends for ends in intervals if ends is not None]
         if place != first and seeds and len(known) == len(intervals):
             # Means of the ends: at least as wide as the interval of the mean, however the cells depend on each other.
@@ -167,7 +175,7 @@ def _standings(cells: Sequence[Sequence[Score]], methods: Sequence[str]) -> list
 
 
 def _interval(mine: Score, other: Score) -> tuple[float, float] | None:
-    """Of mine minus other: the narrower one from the paired differences to the original, or from the levels."""
+    """The interval of mine minus other: the narrower one of that from the paired gains and that from the levels."""
     pairs = ((mine.gain, other.gain), (mine.level, other.level))
-    found = [ends for one, two in pairs if one and two and (ends := apart(one, two))]
-    return min(found, key=lambda ends: ends[1] - ends[0], default=None)
+    intervals = [ends for left, right in pairs if left and right and (ends := apart(left, right))]
+    return min(intervals, key=lambda ends: ends[1] - ends[0], default=None)

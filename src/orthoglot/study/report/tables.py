@@ -121,7 +121,7 @@ EMPTY = Cell("–")
 
 def sections(records: pd.DataFrame) -> list[Section]:
     """One section per task, data set and metric, in the order of the records; leakage and geometry come last."""
-    found = []
+    shown = []
     for key in tasks(records):
         compared = comparison_table(records, *key)
         kind = "By direction" if key[2] in PROPORTIONS else "By language pair"
@@ -130,20 +130,20 @@ def sections(records: pd.DataFrame) -> list[Section]:
         if key[0] == "qe" and key[2] == "spearman":
             details["Controls and confounds"] = [checks_table(records, key[1])]
         details = {name: tables for name, tables in details.items() if tables and tables[0].rows}
-        found.append(Section(*key, task_table(records, *key), details))
+        shown.append(Section(*key, task_table(records, *key), details))
     if (records["task"] == LEAKAGE).any():
-        found.append(Section(LEAKAGE, "test", None, leakage_table(records), {}))
+        shown.append(Section(LEAKAGE, "test", None, leakage_table(records), {}))
     for dataset in records.loc[records["task"] == GEOMETRY, "dataset"].unique():
         details = {"Variants": [geometry_table(records, dataset, VARIANTS)]}
-        found.append(Section(GEOMETRY, dataset, None, geometry_table(records, dataset, SHAPES), details))
-    return found
+        shown.append(Section(GEOMETRY, dataset, None, geometry_table(records, dataset, SHAPES), details))
+    return shown
 
 
 def tracked(records: pd.DataFrame, selected: Sequence[str]) -> dict[str, Any]:
     """The numbers of metrics.json: {encoder: {task: {metric: {"original": .., "meaning": .., "language": .., ..}}}}.
 
     "original" is the sentence vector itself. "meaning" and "language" are those views, averaged over the `selected`
-    methods, and "methods" has them for each method. All are means over data sets and seeds. Of correlations there is
+    methods, and "methods" has them for each method. All are means over data sets and seeds. The only correlation is
     Spearman's, without the language view.
     """
     values = overall(records)
@@ -269,8 +269,8 @@ def fine_tuned_table(tuned: pd.DataFrame, records: pd.DataFrame) -> Table:
         records: of all others.
     """
     measured, frozen = (
-        spread(some[some["metric"].isin([*COMPARED, MAE]) & (some["subset"] == ALL)])
-        for some in (tuned, records)
+        spread(part[part["metric"].isin([*COMPARED, MAE]) & (part["subset"] == ALL)])
+        for part in (tuned, records)
     )
     frozen = frozen[frozen["method"].isin(undivided(records)) & (frozen["view"] == "sentence")]
     keys = ["encoder", "task", "dataset", "metric"]
@@ -292,20 +292,20 @@ def fine_tuned_table(tuned: pd.DataFrame, records: pd.DataFrame) -> Table:
 
 def host_table(records: pd.DataFrame, methods: Mapping[str, str | None]) -> Table:
     """A method with a host less the host, in retrieval: a row per encoder and method, a column per task and view."""
-    found = host_comparisons(records, methods)
-    found = found.assign(
+    compared = host_comparisons(records, methods)
+    compared = compared.assign(
         what=[
             f"{title(row.task, row.dataset)}, {row.view} {ARROWS[better(row.task, row.view)]}"
-            for row in rows(found)
+            for row in rows(compared)
         ]
     )
-    columns = list(found["what"].unique())
+    columns = list(compared["what"].unique())
     note = (
         "P@1 of the method minus that of its host, in points [interval], paired by sentence pair. "
         f"{TRAININGS} The arrow shows which way is better. {FIXED} Levels and p are in the "
         "sections of the tasks."
     )
-    table = _grid(found, ["encoder", "method", "baseline"], ["what"], columns, _difference)
+    table = _grid(compared, ["encoder", "method", "baseline"], ["what"], columns, _difference)
     return Table("What a method adds to its host", note, ["Encoder", "Method", "Host", *columns], table)
 
 
@@ -313,9 +313,9 @@ def task_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> T
     """Encoder and method by view, and the difference to the undivided vector."""
     values = where(overall(records), task=task, dataset=dataset, metric=metric)
     best = {
-        (encoder, view): _clearly_best(own, view, metric, better(task, view))
+        (encoder, view): _clearly_best(scores, view, metric, better(task, view))
         for view in ("meaning", "language")
-        for encoder, own in where(values, view=view).groupby("encoder")
+        for encoder, scores in where(values, view=view).groupby("encoder")
     }
     differences = comparisons(where(records, task=task, dataset=dataset))
     differences = where(differences, compared=metric, baseline_view="sentence")
@@ -340,8 +340,8 @@ def task_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> T
 
 def checks_table(records: pd.DataFrame, dataset: str) -> Table:
     """Encoder, method and view by what else than quality a correlation may come from."""
-    own = where(records, task="qe", dataset=dataset, subset=ALL)
-    values = spread(own[own["metric"].isin(CHECKS) & (own["view"] != "language")])
+    scores = where(records, task="qe", dataset=dataset, subset=ALL)
+    values = spread(scores[scores["metric"].isin(CHECKS) & (scores["view"] != "language")])
     note = (
         "Does the cosine follow quality, or something simpler? Source scored above translation: percent of items whose "
         "source, left as it is in the translation's place, has the higher cosine with the source; ideal 0. Length: "
@@ -417,7 +417,7 @@ def geometry_table(records: pd.DataFrame, dataset: str, metrics: Mapping[str, st
 
 
 def subset_tables(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Iterator[Table]:
-    """Per direction, pair or language: a table per encoder and view, a column per method."""
+    """A table per encoder and view: a row per direction, pair or language, a column per method."""
     values = where(records[records["seed"].isna()], task=task, dataset=dataset, metric=metric)
     values = values[values["subset"] != ALL]
     whole = values["method"].isin(undivided(records))
@@ -480,19 +480,23 @@ def comparison_table(records: pd.DataFrame, task: str, dataset: str, metric: str
 def examples_table(task: str, shown: Sequence[Shown]) -> Table:
     """Examples in text of a task; what several encoders have is one row."""
     encoders: dict[tuple[str, ...], list[str]] = {}
-    for one in shown:
-        encoders.setdefault((one.subset, *one.texts.values()), []).append(one.encoder)
-    # Of what is the same for every encoder no encoder is named.
+    for example in shown:
+        encoders.setdefault((example.subset, *example.texts.values()), []).append(example.encoder)
+    # No encoder is named where every encoder has the same.
     named = len({*map(tuple, encoders.values())}) > 1
     title, note = registry.examples(task)
-    columns = [*["Encoder"] * named, "Languages", *dict.fromkeys(name for one in shown for name in one.texts)]
-    cells = [[*[Cell(", ".join(own))] * named, *map(Cell, row)] for row, own in encoders.items()]
+    columns = [
+        *["Encoder"] * named,
+        "Languages",
+        *dict.fromkeys(name for example in shown for name in example.texts),
+    ]
+    cells = [[*[Cell(", ".join(names))] * named, *map(Cell, row)] for row, names in encoders.items()]
     return Table(title, note, columns, cells, text=True)
 
 
 def markdown(shown: Iterable[Table]) -> str:
     """Tables that have a row, in Markdown."""
-    return "\n".join(_markdown(one) for one in shown if one.rows)
+    return "\n".join(_markdown(table) for table in shown if table.rows)
 
 
 def _markdown(table: Table) -> str:
@@ -523,9 +527,9 @@ def _grid(
     return [
         [
             *(Cell(str(name)) for name in key),
-            *(show(found[one]) if one in found else EMPTY for one in columns),
+            *(show(line[column]) if column in line else EMPTY for column in columns),
         ]
-        for key, found in table.items()
+        for key, line in table.items()
     ]
 
 
@@ -585,14 +589,14 @@ def _note(values: pd.DataFrame, task: str, metric: str) -> str:
     if "undefined" in values and (values["undefined"].fillna("0") != "0").any():
         parts.append("a mean leaves out the language pairs and seeds whose prediction is constant")
     encoders: dict[str, list[str]] = {}
-    for encoder, own in values.groupby("encoder", sort=False):
-        encoders.setdefault(_data(own, task), []).append(str(encoder))
+    for encoder, scores in values.groupby("encoder", sort=False):
+        encoders.setdefault(_data(scores, task), []).append(str(encoder))
     if len(encoders) == 1:
         parts += encoders
         about = "; ".join(parts)
     else:
         about = ". ".join(
-            ["; ".join(parts), *(f"{', '.join(own)}: {data}" for data, own in encoders.items())]
+            ["; ".join(parts), *(f"{', '.join(names)}: {data}" for data, names in encoders.items())]
         )
     return f"{about}. {TRAININGS} Bold: the interval is better than all others."
 

@@ -32,7 +32,7 @@ def table(own: Sequence[Row], confidence: float = 0.95) -> list[str]:
     for row in own:
         levels = [row.meaning, row.language, *[row.probe] * probed]
         gap = "–" if row.change is None else _interval(row.change)
-        numbers = ["–" if one is None else f"{one.value:.1f}" for one in levels]
+        numbers = ["–" if level is None else f"{level.value:.1f}" for level in levels]
         cells.append([row.method, *numbers, gap, *[row.training] * trained])
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     at_left = {0, len(heads) - trained}

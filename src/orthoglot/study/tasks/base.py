@@ -89,7 +89,7 @@ class Task(AnyTask, Protocol):
         ...
 
     def facts(self, subset: str) -> dict[str, object]:
-        """For the records of a subset, chance level (0 to 100) included."""
+        """Facts for the records of a subset, chance level (0 to 100) included."""
         ...
 
 
@@ -150,7 +150,7 @@ class Vectors:
 def by_view(task: Task, vectors: Vectors) -> Iterator[Finding]:
     """What a task that knows one view at a time finds in each, with every seed.
 
-    Examples are those of the meaning view with the first seed, of an encoder without decomposer those of its vectors.
+    Examples are those of the meaning view with the first seed, or of the vectors of an encoder without decomposer.
     """
     keys = task.keys()
     whole = task.score(vectors.seen("sentence", vectors.seeds[0]))  # the same for every seed
@@ -214,6 +214,6 @@ def view(
 
 
 def other(languages: Iterable[str], language: str) -> str | None:
-    """The other of two languages; None of more."""
+    """The other of two languages; None if there are more."""
     others = set(languages) - {language}
     return others.pop() if len(others) == 1 else None

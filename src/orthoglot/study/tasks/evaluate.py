@@ -97,9 +97,9 @@ def evaluate(
     held_out = read_held_out(bitext)
     tasks = make_tasks(settings, held_out, benchmarks, device)
     label = f"evaluate {encoder} {method}"
-    found = run(track(tasks, total=len(tasks), label=label, unit="tasks"), settings, store, models)
+    evaluated = run(track(tasks, total=len(tasks), label=label, unit="tasks"), settings, store, models)
     sources = {folder.name: source for folder in benchmarks if (source := read_source(folder))}
-    for key, stated in found.facts.items():
+    for key, stated in evaluated.facts.items():
         if key.dataset in sources:
             stated["source"] = sources[key.dataset]
     names = {"encoder": encoder, "method": method}
@@ -108,19 +108,25 @@ def evaluate(
         made["stands_for"] = " ".join(stands_for)
     measured = measures(settings.tasks)
     records = summarise(
-        found.scored, found.facts, settings, **names, made=made, measures=measured, blocks=found.blocks
+        evaluated.scored,
+        evaluated.facts,
+        settings,
+        **names,
+        made=made,
+        measures=measured,
+        blocks=evaluated.blocks,
     )
     write_records(output / RECORDS, records)
     # No later step reads the scores by which methods are not compared.
-    compared = {key: one for key, one in found.scored.items() if is_compared(key.task, key.measure)}
+    compared = {key: scores for key, scores in evaluated.scored.items() if is_compared(key.task, key.measure)}
     write_scores(output / SCORES, compared)
     drawn, pair = make_maps(settings, held_out, store, next(iter(models.values())))
     write_map(output / MAP, drawn)
     if pair is not None:
         write_map(output / PAIR_MAP, pair)
-    write_examples(output / EXAMPLES, found.examples)
-    if found.maps:
-        write_text_maps(output / TEXT_MAPS, found.maps)
+    write_examples(output / EXAMPLES, evaluated.examples)
+    if evaluated.maps:
+        write_text_maps(output / TEXT_MAPS, evaluated.maps)
     logger.info("%s: %d tasks, %d seeds, %d records", label, len(tasks), len(models), len(records))
 
 
@@ -157,18 +163,18 @@ def run(
         findings = (
             task.findings(vectors) if isinstance(task, WholeTask) else by_view(cast(Task, task), vectors)
         )
-        for one in findings:
-            key = Key(task.name, task.dataset, one.subset, one.view, one.seed, one.measure)
-            match one.scores:
+        for finding in findings:
+            key = Key(task.name, task.dataset, finding.subset, finding.view, finding.seed, finding.measure)
+            match finding.scores:
                 case Scores():
-                    evaluated.scored[key], evaluated.facts[key] = one.scores, one.facts
+                    evaluated.scored[key], evaluated.facts[key] = finding.scores, finding.facts
                 case Blocks():
-                    evaluated.blocks[key], evaluated.facts[key] = one.scores, one.facts
+                    evaluated.blocks[key], evaluated.facts[key] = finding.scores, finding.facts
                 case TextMap():
-                    evaluated.maps[task.dataset] = one.scores
+                    evaluated.maps[task.dataset] = finding.scores
                 case Examples():
-                    about = Shown(task.name, task.dataset, one.subset, one.view)
-                    evaluated.examples.extend(about._replace(texts=row) for row in one.scores.rows)
+                    about = Shown(task.name, task.dataset, finding.subset, finding.view)
+                    evaluated.examples.extend(about._replace(texts=row) for row in finding.scores.rows)
     for name in dict.fromkeys(key.task for key in evaluated.scored):
         if pooled := getattr(load(name), "pooled", None):
             for key, scores, facts in pooled(evaluated.scored):
@@ -204,7 +210,7 @@ def _described(store: EmbeddingStore, models: Models) -> dict[str, str]:
     about = {name: store.meta.get(name) for name in ("checkpoint", "bits")}
     architecture = decomposer.architecture if decomposer else "original"
     if details.get("terms"):
-        # With what the papers' methods do not have, so that their definitions are not equalled.
+        # It names what the papers' methods do not have, so that it equals none of their definitions.
         architecture += _departures(architecture, details)
     return {
         **{name: str(value) for name, value in about.items() if value},
@@ -221,18 +227,18 @@ def _trained(details: Mapping[str, Any]) -> str:
 
 
 def _departures(architecture: str, details: Mapping[str, Any]) -> str:
-    """In words, how a trained method departs from the papers' reading of its terms; empty if it does not."""
-    found = []
+    """How a trained method departs from the papers' reading of its terms, in words; empty if it does not."""
+    departures = []
     if (centre := details.get("centre", "none")) != "none":
-        found.append(f"of vectors with centre {centre}")
+        departures.append(f"of vectors with centre {centre}")
     if (stopping := details.get("stopping", "total")) != "total":
-        found.append(f"stopped by {stopping}")
-    found += [
+        departures.append(f"stopped by {stopping}")
+    departures += [
         f"with {name} {details[name]}"
         for name in named(architecture).settings.model_fields
         if name in details
     ]
-    return " " + ", ".join(found) if found else ""
+    return " " + ", ".join(departures) if departures else ""
 
 
 def make_maps(
@@ -249,12 +255,12 @@ def make_maps(
     groups: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
     alone: dict[tuple[int, str], dict[tuple[str, str], np.ndarray]] = {}
     for name, unseen in held_out.items():
-        kept, _ = pair_set(name, unseen, settings.map_sentences)
-        own = alone.setdefault((len(kept.source_sentences), name), {})
-        for language, sentences in kept.sides():
+        pairs, _ = pair_set(name, unseen, settings.map_sentences)
+        views = alone.setdefault((len(pairs.source_sentences), name), {})
+        for language, sentences in pairs.sides():
             vectors = store.take(store.rows(sentences, language))
             for part in parts:
-                partner = other([kept.source, kept.target], language)
-                own[language, part] = view(vectors, decomposer, language, part, partner)
-                groups[language, part].append(own[language, part])
+                partner = other([pairs.source, pairs.target], language)
+                views[language, part] = view(vectors, decomposer, language, part, partner)
+                groups[language, part].append(views[language, part])
     return project(groups), project_pair(alone[max(alone)])

@@ -26,7 +26,7 @@ class Shown(NamedTuple):
 
 def write_examples(path: Path, examples: Sequence[Shown]) -> None:
     """Write examples as a JSON array, one a line."""
-    lines = ",\n".join(json.dumps(one._asdict(), ensure_ascii=False) for one in examples)
+    lines = ",\n".join(json.dumps(example._asdict(), ensure_ascii=False) for example in examples)
     path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
@@ -39,6 +39,6 @@ def read_examples(path: Path) -> list[Shown]:
     if not holds(path):
         return []
     try:
-        return [Shown(**one) for one in json.loads(path.read_text(encoding="utf-8"))]
+        return [Shown(**example) for example in json.loads(path.read_text(encoding="utf-8"))]
     except (ValueError, TypeError) as error:
         raise DataError(f"{path}: not a file of examples ({error})") from error

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 INVERSE_PENALTY = 1.0
 MAX_ITERATIONS = 500
-# For records.
+# What records say of the classifier.
 FACTS = {"classifier": "standardised-logistic-regression", "C": INVERSE_PENALTY, "max_iter": MAX_ITERATIONS}
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ def trained(classifier: Any, vectors: np.ndarray, labels: np.ndarray, task: str)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         pipeline.fit(vectors, labels)
-    converged = not any(issubclass(one.category, ConvergenceWarning) for one in caught)
+    converged = not any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
     if not converged:
         logger.warning("%s: not converged after %d iterations", task, MAX_ITERATIONS)
     return pipeline, converged

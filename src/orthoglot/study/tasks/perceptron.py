@@ -68,7 +68,7 @@ def fit(
     optimiser = torch.optim.Adam([*weights, *biases], lr=LEARNING_RATE, fused=True)
     best = torch.full((runs,), -1.0)
     when = torch.zeros(runs, dtype=torch.int64)
-    kept = [one.detach().clone() for one in (*weights, *biases)]
+    at_best = [parameter.detach().clone() for parameter in (*weights, *biases)]
     for epoch in range(1, epochs + 1):
         orders = torch.stack([torch.randperm(len(x), generator=draws) for _ in range(runs)])
         for rows in orders.split(BATCH, dim=1):
@@ -79,13 +79,13 @@ def fit(
             loss.backward()
             optimiser.step()
         with torch.inference_mode():
-            found = (_scores(shown, weights, biases).argmax(-1) == wanted).float().mean(1)
-        better = found >= best
-        best = torch.where(better, found, best)
+            accuracy = (_scores(shown, weights, biases).argmax(-1) == wanted).float().mean(1)
+        better = accuracy >= best
+        best = torch.where(better, accuracy, best)
         when[better] = epoch
-        for keep, one in zip(kept, (*weights, *biases), strict=True):
-            keep[better] = one.detach()[better]
-    return Perceptrons(kept[: len(weights)], kept[len(weights) :], labels, when.numpy())
+        for keep, parameter in zip(at_best, (*weights, *biases), strict=True):
+            keep[better] = parameter.detach()[better]
+    return Perceptrons(at_best[: len(weights)], at_best[len(weights) :], labels, when.numpy())
 
 
 def _scores(

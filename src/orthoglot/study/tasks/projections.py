@@ -15,9 +15,9 @@ from orthoglot.decomposers.base import unit
 from orthoglot.finite import usable
 from orthoglot.streams import derive
 
-# Of a map of one text; t-SNE takes the square of its points in time.
+# The most languages and points of a map of one text; t-SNE takes the square of its points in time.
 LANGUAGES, POINTS = 20, 400
-# Of a map of one pair. t-SNE weighs three times as many neighbours as its perplexity.
+# The fewest points of a map of one pair. t-SNE weighs three times as many neighbours as its perplexity.
 FEWEST_POINTS = 40
 
 
@@ -46,10 +46,10 @@ def project(groups: Mapping[tuple[str, str], Sequence[np.ndarray]]) -> Map:
     (SEED).
     """
     together = {key: np.concatenate(rows) for key, rows in groups.items()}
-    kept = {key: unit(rows[usable(rows)]) for key, rows in together.items()}
-    stacked = np.concatenate(list(kept.values()))
+    directions = {key: unit(rows[usable(rows)]) for key, rows in together.items()}
+    stacked = np.concatenate(list(directions.values()))
     pca = PCA(n_components=2, svd_solver="covariance_eigh").fit(stacked)
-    labels = [key for key, rows in kept.items() for _ in range(len(rows))]
+    labels = [key for key, rows in directions.items() for _ in range(len(rows))]
     return Map(
         points=pca.transform(stacked).astype(np.float32),
         languages=np.array([language for language, _ in labels]),
@@ -61,19 +61,19 @@ def project(groups: Mapping[tuple[str, str], Sequence[np.ndarray]]) -> Map:
 def project_pair(groups: Mapping[tuple[str, str], np.ndarray]) -> Map | None:
     """t-SNE (cosine, perplexity 10, 300 iterations) of {(language, part): (n, D)}, all groups in one map.
 
-    Rows that are zero or not finite have no place on the map; None of fewer than 40 points, which have too few
+    Rows that are zero or not finite have no place on the map; None if fewer than 40 points remain, with too few
     neighbours. It starts from the principal components, so that no chance decides, and sums by Barnes and Hut's tree.
     One thread: with other jobs on the machine, two waited for each other for 30 times as long.
     Source: docs/papers.md#protocol-maps (ORACLE).
     """
-    kept = {key: unit(rows[usable(rows)]) for key, rows in groups.items()}
-    stacked = np.concatenate(list(kept.values())).astype(np.float64)
+    directions = {key: unit(rows[usable(rows)]) for key, rows in groups.items()}
+    stacked = np.concatenate(list(directions.values())).astype(np.float64)
     if len(stacked) < FEWEST_POINTS:
         return None
-    with threadpool_limits(1), np.errstate(invalid="ignore"):  # of vectors that are all one
+    with threadpool_limits(1), np.errstate(invalid="ignore"):  # raised by vectors that are all one
         flat = PCA(n_components=2, svd_solver="covariance_eigh").fit_transform(stacked)
         tsne = _tsne(stacked, flat, "barnes_hut")
-    labels = [key for key, rows in kept.items() for _ in range(len(rows))]
+    labels = [key for key, rows in directions.items() for _ in range(len(rows))]
     return Map(
         points=tsne,
         languages=np.array([language for language, _ in labels]),
@@ -95,7 +95,7 @@ def project_text(directions: Mapping[str, np.ndarray], seed: int) -> TextMap:
     count = len(directions[codes[0]])
     chosen = np.sort(generator.permutation(count)[: max(1, POINTS // len(codes))])
     stacked = np.concatenate([directions[code][chosen] for code in codes]).astype(np.float64)
-    with np.errstate(invalid="ignore"):  # of vectors that are all one
+    with np.errstate(invalid="ignore"):  # raised by vectors that are all one
         pca = PCA(n_components=2, svd_solver="covariance_eigh").fit(stacked)
     flat = pca.transform(stacked)
     return TextMap(
@@ -116,7 +116,9 @@ def _tsne(rows: np.ndarray, flat: np.ndarray, method: str) -> np.ndarray:
 def write_text_maps(path: Path, maps: Mapping[str, TextMap]) -> None:
     """Write {name of a text: its map} as .npz, each array under "name|field"."""
     arrays = {
-        f"{name}|{field}": values for name, one in maps.items() for field, values in one._asdict().items()
+        f"{name}|{field}": values
+        for name, text_map in maps.items()
+        for field, values in text_map._asdict().items()
     }
     np.savez_compressed(path, allow_pickle=False, **arrays)
 

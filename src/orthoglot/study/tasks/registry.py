@@ -66,8 +66,8 @@ def examples(name: str) -> tuple[str, str]:
 
 def measures(tasks: Collection[str]) -> dict[str, tuple[Metric, ...]]:
     """What is computed of the scores of some tasks: {measure: its metrics}."""
-    own = [getattr(load(name), "MEASURES", {}) for name in tasks]
-    return {measure: metrics for table in (MEASURES, *own) for measure, metrics in table.items()}
+    added = [getattr(load(name), "MEASURES", {}) for name in tasks]
+    return {measure: metrics for table in (MEASURES, *added) for measure, metrics in table.items()}
 
 
 def is_compared(name: str, measure: str) -> bool:

@@ -60,10 +60,10 @@ class Retrieval(PairTask):
         """Hits of the source's N queries, and of the target's, on {"source": (N + A, D), "target": (N + B, D)}."""
         n = len(self.pairs.source_sentences)
         forward, backward = hits(vectors["source"], vectors["target"], self.device, n)
-        found = {f"{self.pairs.source}->{self.pairs.target}": forward}
+        by_direction = {f"{self.pairs.source}->{self.pairs.target}": forward}
         if self.both:
-            found[f"{self.pairs.target}->{self.pairs.source}"] = backward
-        return Result(found, {})
+            by_direction[f"{self.pairs.target}->{self.pairs.source}"] = backward
+        return Result(by_direction, {})
 
     def facts(self, subset: str) -> dict[str, object]:
         """Candidates, tie rule, chance."""

@@ -59,14 +59,14 @@ def absolute_error(predicted: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 def r_precision(predicted: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """(R, N) labels by rank, (N,) the K labels of each text -> (R, N) share of these among the first K by rank."""
 
-    def share(ranked: str, own: str) -> float:
-        labels = set(own.split())
+    def share(ranked: str, gold: str) -> float:
+        labels = set(gold.split())
         return len(labels & set(ranked.split()[: len(labels)])) / len(labels)
 
     return np.array([[share(*pair) for pair in zip(row, wanted, strict=True)] for row in predicted])
 
 
-# By the scoring of a set, what is recorded and how a prediction is compared.
+# What is recorded and how a prediction is compared, by the scoring of a set.
 MEASURED = {
     "label": (ACCURACY, right),
     "number": (MAE, absolute_error),
@@ -81,8 +81,8 @@ class Transfer:
     Accuracy, 0 to 100, mean over the learner's classifiers, on the `features` of vectors of length 1. Chance is
     100 / C for C labels. The record also has the share of the test's most frequent label (`majority`) and the
     standard deviation of the classifiers' accuracies (`run_sd`). Higher is better for the meaning view, lower for the
-    language view. Of labels that are numbers it is their mean absolute error instead, times 100: lower is better. Of
-    texts with several labels it is the mean R-precision, 0 to 100 (`r_precision`).
+    language view. Labels that are numbers have their mean absolute error instead, times 100: lower is better. Texts
+    with several labels have the mean R-precision, 0 to 100 (`r_precision`).
 
     Source: docs/papers.md#protocol-classification.
     """
@@ -110,12 +110,12 @@ class Transfer:
 
     def sides(self) -> dict[str, tuple[Sequence[str], str]]:
         """Texts to train on, to validate on, and to test on: by part, language and place in an item."""
-        found: dict[str, tuple[Sequence[str], str]] = {}
-        for part, own in self._parts().items():
-            for language, items in own.items():
+        sides: dict[str, tuple[Sequence[str], str]] = {}
+        for part, by_language in self._parts().items():
+            for language, items in by_language.items():
                 for column, texts in enumerate(zip(*(item.texts for item in items), strict=True)):
-                    found[_side(part, language, column)] = texts, language
-        return found
+                    sides[_side(part, language, column)] = texts, language
+        return sides
 
     def keys(self) -> np.ndarray:
         """(N,) uint64 of the ids of the tested texts, which translations share."""
@@ -132,26 +132,26 @@ class Transfer:
         if len(set(train[1])) < 2 or not len(valid[1]):
             raise DataError(f"{self.name} {self.dataset} {self.source}: too few usable vectors to train on")
         kept, tested, wanted = labelled["test"]
-        found = np.full(len(kept), np.nan)
+        averaged = np.full(len(kept), np.nan)
         facts: dict[str, object] = {}
         if kept.any():
             _, compare = MEASURED[self.texts.scoring]
             scores = compare(self.learner.learnt(train, valid)(tested), wanted)
-            found[kept] = scores.mean(0)
+            averaged[kept] = scores.mean(0)
             if len(scores) > 1:
                 facts = {"run_sd": round(100 * float(scores.mean(1).std(ddof=1)), 3)}
-        return Result({f"{self.source}->{self.target}": found}, facts)
+        return Result({f"{self.source}->{self.target}": averaged}, facts)
 
     def facts(self, subset: str) -> dict[str, object]:
         """Classifier, sizes, chance."""
         parts = {
-            part: [item.label for items in own.values() for item in items]
-            for part, own in self._parts().items()
+            part: [item.label for items in by_language.values() for item in items]
+            for part, by_language in self._parts().items()
         }
-        sizes = {part: len(own) for part, own in parts.items()}
+        sizes = {part: len(labels) for part, labels in parts.items()}
         if self.texts.scoring == "several":
-            every = {label for labels in parts["train"] for label in labels.split()}
-            return {**self.learner.facts, "labels": len(every), **sizes}
+            distinct = {label for labels in parts["train"] for label in labels.split()}
+            return {**self.learner.facts, "labels": len(distinct), **sizes}
         labels = set(parts["train"])
         facts = {**self.learner.facts, "labels": len(labels), **sizes}
         if self.texts.scoring == "number":
@@ -167,14 +167,14 @@ class Transfer:
         self, part: str, vectors: Mapping[str, np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(N,) whether the texts of a part have a direction; of those that have, features and labels."""
-        usables, found, labels = [], [], []
+        usables, inputs, labels = [], [], []
         for language, items in self._parts()[part].items():
-            own = [vectors[_side(part, language, column)] for column in range(len(items[0].texts))]
-            kept = reduce(np.logical_and, map(usable, own))
+            sides = [vectors[_side(part, language, column)] for column in range(len(items[0].texts))]
+            kept = reduce(np.logical_and, map(usable, sides))
             usables.append(kept)
-            found.append(features([one[kept] for one in own]))
+            inputs.append(features([side[kept] for side in sides]))
             labels.append(np.array([item.label for item in items])[kept])
-        return np.concatenate(usables), np.concatenate(found), np.concatenate(labels)
+        return np.concatenate(usables), np.concatenate(inputs), np.concatenate(labels)
 
     def _parts(self) -> dict[str, dict[str, Sequence[Item]]]:
         """Items by language, of each part."""
@@ -196,11 +196,11 @@ def _side(part: str, language: str, column: int) -> str:
 def transfers(name: str, data: TaskData, learners: Mapping[str, Callable[[], Learner]]) -> Iterator[Task]:
     """Tasks of all directions of each benchmark whose scoring has a learner, one for each training."""
     for texts in (texts for folder in data.benchmarks for texts in classification.read(folder)):
-        shared: dict[tuple[str, ...], Learner] = {}
+        learnt: dict[tuple[str, ...], Learner] = {}
         for taught, target in texts.directions if texts.scoring in learners else ():
-            if tuple(taught) not in shared:
-                shared[tuple(taught)] = learners[texts.scoring]()
-            yield Transfer(name, texts, taught, target, shared[tuple(taught)])
+            if tuple(taught) not in learnt:
+                learnt[tuple(taught)] = learners[texts.scoring]()
+            yield Transfer(name, texts, taught, target, learnt[tuple(taught)])
 
 
 def features(vectors: Sequence[np.ndarray]) -> np.ndarray:
@@ -209,8 +209,8 @@ def features(vectors: Sequence[np.ndarray]) -> np.ndarray:
     pair(u, v) = [u, v, |u - v|, sqrt(D) u * v]
 
     u and v have length 1, so that their entries are about 1 / sqrt(D) and those of their product 1 / D: the factor
-    brings all parts to one size, which a perceptron needs and a standardised regression does not notice. Of a choice
-    between (u, v) and (u', v') it is pair(u, v) - pair(u', v'), whose sign changes if the alternatives change places.
+    brings all parts to one size, which a perceptron needs and a standardised regression does not notice. A choice
+    between (u, v) and (u', v') has pair(u, v) - pair(u', v'), whose sign changes if the alternatives change places.
 
     Args:
         vectors: of one, two or four texts, (N, D) each, of any length but 0.
@@ -218,7 +218,7 @@ def features(vectors: Sequence[np.ndarray]) -> np.ndarray:
         (N, D) or (N, 4 D), float64.
     Source: docs/papers.md#pair-features.
     """
-    units = [unit(one.astype(np.float64)) for one in vectors]
+    units = [unit(rows.astype(np.float64)) for rows in vectors]
     if len(units) == 1:
         return units[0]
     if len(units) == 2:

@@ -64,15 +64,15 @@ def collect(settings: ClassificationSettings, paths: Paths, output: Path) -> dic
     for language, part in settings.parts():
         files = paths[f"{language} {part}"]
         counted: Counter[str] = Counter()
-        found = [item for path in files for item in read_items(settings, language, part, path, counted)]
-        where = f"{files[0]}: {language} {part}"
-        kept = _distinct(found, where, counted, strict=bool(settings.source_of(part).item))
-        if not kept:
-            raise DataError(f"{where} has no labelled text")
+        items = [item for path in files for item in read_items(settings, language, part, path, counted)]
+        place = f"{files[0]}: {language} {part}"
+        chosen = _distinct(items, place, counted, strict=bool(settings.source_of(part).item))
+        if not chosen:
+            raise DataError(f"{place} has no labelled text")
         if part == "train" and settings.max_train:
-            kept = drawn(kept, settings.max_train, derive(settings.seed, "labelled", language))
-        counts[f"{language} {part}"] = {"kept": len(kept), **counted}
-        rows += [(language, part, item) for item in kept]
+            chosen = drawn(chosen, settings.max_train, derive(settings.seed, "labelled", language))
+        counts[f"{language} {part}"] = {"kept": len(chosen), **counted}
+        rows += [(language, part, item) for item in chosen]
     _check(rows, settings)
     lines = [(language, part, item.id, item.label, *item.texts) for language, part, item in rows]
     write_pairs(output / LABELLED, lines)
@@ -104,19 +104,19 @@ def drawn(items: Sequence[Item], most: int, seed: int) -> list[Item]:
 
 def _distinct(items: Sequence[Item], where: str, counted: Counter[str], *, strict: bool) -> list[Item]:
     """The items, each once; those with two labels are refused, or left out if not `strict`."""
-    found: dict[str, Item] = {}
+    by_id: dict[str, Item] = {}
     contradictory = set()
     for item in items:
-        other = found.setdefault(item.id, item)
+        other = by_id.setdefault(item.id, item)
         if other.texts != item.texts:
             raise DataError(f"{where}: the id {item.id!r} has two texts")
         if other.label != item.label:
             if strict:
                 raise DataError(f"{where}: {item.id!r} has two labels, {other.label} and {item.label}")
             contradictory.add(item.id)
-    counted["repeated"] = len(items) - len(found)
+    counted["repeated"] = len(items) - len(by_id)
     counted["contradictory"] = len(contradictory)
-    return [item for name, item in found.items() if name not in contradictory]
+    return [item for name, item in by_id.items() if name not in contradictory]
 
 
 def _check(rows: Sequence[tuple[str, str, Item]], settings: ClassificationSettings) -> None:
@@ -125,11 +125,11 @@ def _check(rows: Sequence[tuple[str, str, Item]], settings: ClassificationSettin
     for language, part, item in rows:
         if part == "train":
             taught.setdefault(language, set()).add(item.label)
-    every = {item.label for _, _, item in rows}
+    all_labels = {item.label for _, _, item in rows}
     for language, labels in taught.items():
         if len(labels) < 2:
             raise DataError(f"{language} train has one label only, {min(labels)}")
-        if (unknown := every - labels) and settings.scoring != "several":
+        if (unknown := all_labels - labels) and settings.scoring != "several":
             raise DataError(f"{language} train has no text with the label {', '.join(sorted(unknown))}")
     homes: dict[str, str] = {}
     for language, part, item in rows:

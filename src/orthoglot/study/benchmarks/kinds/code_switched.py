@@ -63,7 +63,7 @@ def collect(settings: CodeSwitchedSettings, paths: Paths, output: Path) -> dict[
     Returns rate and seed, and of each language how many pairs were kept; and in these the words, those that the
     dictionary knows, and those that were swapped.
     """
-    found = {}
+    by_language = {}
     for foreign, (*texts, words) in sorted(paths.items()):
         parse_pair(f"{foreign}-{settings.pivot}")
         dictionary = read_dictionary(words)
@@ -84,8 +84,8 @@ def collect(settings: CodeSwitchedSettings, paths: Paths, output: Path) -> dict[
         if not rows:
             raise DataError(f"{texts[0]}: the dictionary {words} knows no word of any sentence")
         write_pairs(output / f"{foreign}-{settings.pivot}.{CODE_SWITCHED}.tsv.gz", rows)
-        found[foreign] = {"rate": settings.rate, "seed": settings.seed, **counts}
-    return found
+        by_language[foreign] = {"rate": settings.rate, "seed": settings.seed, **counts}
+    return by_language
 
 
 def read(folder: Path) -> list[PairSet]:
@@ -100,22 +100,22 @@ def read(folder: Path) -> list[PairSet]:
 def read_dictionary(path: Path) -> dict[str, list[str]]:
     """Translations into the first column's language of each lower-cased word of the second (MUSE's files, inverted).
 
-    Between the columns is a tab, ` @ ` as in hunalign's dictionaries, or a blank.
+    The columns are divided by a tab, ` @ ` as in hunalign's dictionaries, or a blank.
 
     A word that translates as itself, as many names do, is left out: swapping it would change nothing.
 
     Raises:
         DataError: the file cannot be read, or a line is not two words with a tab or a blank between them.
     """
-    found: dict[str, dict[str, None]] = {}
+    dictionary: dict[str, dict[str, None]] = {}
     for number, line in enumerate(read_lines(path), 1):
         words = line.split(next((mark for mark in ("\t", " @ ") if mark in line), None))
         if len(words) != 2 or not all(words):
             raise DataError(f"{path}: line {number} is not two words")
         ours, theirs = words
         if ours.lower() != theirs.lower():
-            found.setdefault(theirs.lower(), {})[ours] = None
-    return {word: list(translations) for word, translations in found.items()}
+            dictionary.setdefault(theirs.lower(), {})[ours] = None
+    return {word: list(translations) for word, translations in dictionary.items()}
 
 
 def known_words(sentence: str, dictionary: dict[str, list[str]]) -> int:
@@ -150,12 +150,12 @@ def marked(sentence: str, mixed: str) -> str:
     """The mixed sentence with the words that the sentence lacks at their place between asterisks."""
     before, after = sentence.split(), mixed.split()
     if len(before) == len(after):
-        kept = [old == new for old, new in zip(before, after, strict=True)]
+        unchanged = [old == new for old, new in zip(before, after, strict=True)]
     else:  # a translation has several words
         blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
         places = {start + n for _, start, length in blocks for n in range(length)}
-        kept = [n in places for n in range(len(after))]
-    return " ".join(word if same else f"*{word}*" for word, same in zip(after, kept, strict=True))
+        unchanged = [n in places for n in range(len(after))]
+    return " ".join(word if same else f"*{word}*" for word, same in zip(after, unchanged, strict=True))
 
 
 def _parts(sentence: str) -> list[tuple[str, str, str]]:

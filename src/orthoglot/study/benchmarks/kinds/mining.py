@@ -49,7 +49,7 @@ class MiningSettings(Benchmark):
         paths = self.paths()
         if len({*map(tuple, paths.values())}) < len(self.pairs):
             raise ValueError("pairs, files: the same for two pairs; tell them apart by {name}")
-        if any(len(set(own)) < len(own) for own in paths.values()):
+        if any(len(set(files)) < len(files) for files in paths.values()):
             raise ValueError("files: the same for two sides; tell them apart by {language}")
         return self
 
@@ -67,14 +67,14 @@ class MiningSettings(Benchmark):
         sets = [(self.files, self.gold, "files", "gold")]
         if self.train_files:
             sets.append((self.train_files, self.train_gold, "train_files", "train_gold"))
-        found: dict[str, list[str]] = {}
+        paths: dict[str, list[str]] = {}
         for pair in self.pairs:
             for files, gold, name, name_of_gold in sets:
                 sides = [
                     filled(files, name, name=pair, language=code, mini=world) for code in parse_pair(pair)
                 ]
-                found.setdefault(pair, []).extend([*sides, filled(gold, name_of_gold, name=pair, mini=world)])
-        return found
+                paths.setdefault(pair, []).extend([*sides, filled(gold, name_of_gold, name=pair, mini=world)])
+        return paths
 
 
 SETTINGS = MiningSettings
@@ -99,8 +99,8 @@ class MiningSet:
 
     def sides(self) -> tuple[tuple[str, Sequence[str]], ...]:
         """(language, sentences) whose vectors the benchmark needs."""
-        own = (self.source, self.source_sentences), (self.target, self.target_sentences)
-        return own + (self.train.sides() if self.train else ())
+        sides = (self.source, self.source_sentences), (self.target, self.target_sentences)
+        return sides + (self.train.sides() if self.train else ())
 
 
 def collect(settings: MiningSettings, paths: Paths, output: Path) -> dict[str, dict[str, int]]:
@@ -121,11 +121,11 @@ def collect(settings: MiningSettings, paths: Paths, output: Path) -> dict[str, d
 
 def read(folder: Path) -> list[MiningSet]:
     """The sets in a folder that `collect` wrote, by language pair; none in one of another kind."""
-    found = []
+    sets = []
     for path in sorted(folder.glob(f"*-*.{TEST}.tsv.gz")):
         train = path.with_name(path.name.replace(f".{TEST}.", f".{TRAIN}."))
-        found.append(_read_set(path, _read_set(train, None) if train.is_file() else None))
-    return found
+        sets.append(_read_set(path, _read_set(train, None) if train.is_file() else None))
+    return sets
 
 
 def _collect(files: Sequence[Path], output: Path) -> dict[str, int]:

@@ -65,8 +65,8 @@ class NwaySettings(Benchmark):
 
     def within(self, takes: Takes) -> Self | None:
         """See `Benchmark.within`; two languages at least."""
-        kept = taken(self.languages, takes)
-        return self._narrowed(languages=kept) if len(kept) > 1 else None
+        languages = taken(self.languages, takes)
+        return self._narrowed(languages=languages) if len(languages) > 1 else None
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """See `Benchmark.paths`."""
@@ -114,7 +114,9 @@ def read(folder: Path) -> list[NwaySet]:
         return []
     languages, *rows = read_rows(folder / NWAY)
     columns = zip(*rows, strict=True)
-    return [NwaySet(folder.name, {code: list(one) for code, one in zip(languages, columns, strict=True)})]
+    return [
+        NwaySet(folder.name, {code: list(column) for code, column in zip(languages, columns, strict=True)})
+    ]
 
 
 def _wide_rows(settings: NwaySettings, paths: Paths, languages: Sequence[str]) -> list[list[str]]:

@@ -80,8 +80,8 @@ def collect(settings: DrawnSettings, paths: Paths, output: Path) -> dict[str, di
         drawn, counted = sample(read, settings.most, derive(settings.seed, code))
         if not drawn:
             raise DataError(f"{archives[0]}: no pair has a sentence on either side")
-        kept = write_pairs(output / f"{code}-{settings.pivot}.drawn.tsv.gz", drawn)
-        counts[code] = {"kept": kept, **counted}
+        written = write_pairs(output / f"{code}-{settings.pivot}.drawn.tsv.gz", drawn)
+        counts[code] = {"kept": written, **counted}
     return counts
 
 

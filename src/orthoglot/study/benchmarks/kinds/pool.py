@@ -69,11 +69,11 @@ class PoolSettings(Benchmark):
         return {*self.languages, *self.asked}
 
     def within(self, takes: Takes) -> Self | None:
-        """See `Benchmark.within`; of several languages of the pool two at least."""
-        kept, asked = taken(self.languages, takes), taken(self.asked, takes)
-        if len(kept) < min(2, len(self.languages)) or (self.asked and not asked):
+        """See `Benchmark.within`; at least two of several languages of the pool."""
+        languages, asked = taken(self.languages, takes), taken(self.asked, takes)
+        if len(languages) < min(2, len(self.languages)) or (self.asked and not asked):
             return None
-        return self._narrowed(languages=kept, **({"asked": asked} if asked else {}))
+        return self._narrowed(languages=languages, **({"asked": asked} if asked else {}))
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """See `Benchmark.paths`."""
@@ -110,7 +110,7 @@ class PoolSet:
         return (*self.questions.items(), *self.candidates.items())
 
     def relevant(self, language: str) -> list[list[int]]:
-        """Of each question of a language the places, among the candidates of all languages, of what answers it.
+        """The places, among the candidates of all languages, of what answers each question of a language.
 
         In a language that has the same question, that is its own answer there: texts may be cut into sentences in
         another way. In any other language, it is what has the id of the answer.
@@ -154,7 +154,7 @@ def collect(settings: PoolSettings, paths: Paths, output: Path) -> dict[str, int
     elif settings.form in ("squad", "mewsli-x-pairs"):
         read_pairs = _questions if settings.form == "squad" else _mention_pairs
         both = list(read_pairs(questions))
-        asked, pool = [one for one, _ in both], [other for _, other in both]
+        asked, pool = [question for question, _ in both], [sentence for _, sentence in both]
         known = {(language, name) for language, name, _ in pool}
     elif settings.form == "mewsli-x":
         asked, pool = list(_mentions(questions)), list(_entities(candidates))
@@ -172,14 +172,14 @@ def collect(settings: PoolSettings, paths: Paths, output: Path) -> dict[str, int
     for language, _, answer, text in asked:
         if language in asked_in and (language, answer) not in known:
             raise DataError(f"{questions}: the answer {answer!r} of {text!r} is not in {candidates}")
-    kept = [row for row in dict.fromkeys(pool) if row[0] in settings.languages]
-    answers = {name for _, name, _ in kept}
+    chosen = [row for row in dict.fromkeys(pool) if row[0] in settings.languages]
+    answers = {name for _, name, _ in chosen}
     questions_asked = [row for row in dict.fromkeys(asked) if row[0] in asked_in]
     rows = [("question", *row) for row in questions_asked if row[2] in answers]
     left_out = len(questions_asked) - len(rows)
-    rows += [("candidate", language, name, name, text) for language, name, text in kept]
+    rows += [("candidate", language, name, name, text) for language, name, text in chosen]
     write_pairs(output / POOL, rows)
-    counts = {"questions": len(rows) - len(kept), "candidates": len(kept)}
+    counts = {"questions": len(rows) - len(chosen), "candidates": len(chosen)}
     return counts | ({"answer_left_out": left_out} if left_out else {})
 
 
@@ -187,12 +187,12 @@ def read(folder: Path) -> list[PoolSet]:
     """The set in a folder that `collect` wrote; none in one of another kind."""
     if not (folder / POOL).is_file():
         return []
-    found: dict[str, dict[str, list[list[str]]]] = {"question": {}, "candidate": {}}
+    lines: dict[str, dict[str, list[list[str]]]] = {"question": {}, "candidate": {}}
     for what, language, *rest in read_rows(folder / POOL, 5):
-        found[what].setdefault(language, []).append(rest)
+        lines[what].setdefault(language, []).append(rest)
     (numbers, answers, questions), (ids, _, candidates) = (
-        [{code: [row[place] for row in rows] for code, rows in one.items()} for place in range(3)]
-        for one in found.values()
+        [{code: [row[place] for row in rows] for code, rows in by_language.items()} for place in range(3)]
+        for by_language in lines.values()
     )
     return [PoolSet(folder.name, questions, numbers, answers, candidates, ids)]
 
@@ -285,12 +285,12 @@ def _mention(path: Path, number: int, context: Mapping[str, Any], mention: Mappi
     """ "mention: the sentences that hold it" of a mention in its article."""
     text = context["text"]
     spans = [(span["start"], span["end"]) for span in context["sentence_spans"]]
-    start, end, own = (mention["mention_span"][name] for name in ("start", "end", "text"))
-    if not own.strip() or text[start:end] != own:
-        raise DataError(f"{path}: line {number}: its text does not hold the mention {own!r} at {start}")
+    start, end, words = (mention["mention_span"][name] for name in ("start", "end", "text"))
+    if not words.strip() or text[start:end] != words:
+        raise DataError(f"{path}: line {number}: its text does not hold the mention {words!r} at {start}")
     first = max([begin for begin, _ in spans if begin <= start], default=start)
     last = min([stop for _, stop in spans if stop >= end], default=end)
-    return _described(own, text[first:last])
+    return _described(words, text[first:last])
 
 
 def _entities(path: Path) -> Iterator[tuple[str, str, str]]:

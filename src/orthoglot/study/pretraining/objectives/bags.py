@@ -54,7 +54,7 @@ def bags_of(
     width = int(max(tokens.max(initial=0), -1 if hidden is None else hidden.max(initial=0))) + 1
     # One sort groups a row's equal tokens, and leaves the groups row after row.
     places, counts = np.unique(rows * width + tokens, return_counts=True)
-    rows, kept = np.divmod(places, width)
+    rows, ids = np.divmod(places, width)
     weights = (counts if reading == "counts" else np.ones(len(counts))) / lengths[rows]
     if hidden is not None:
         drawn = np.flatnonzero(hidden >= 0)
@@ -62,7 +62,7 @@ def bags_of(
         extra = drawn * width + hidden[drawn]
         places, order = np.unique(np.concatenate([places, extra]), return_inverse=True)
         weights = np.bincount(order, np.concatenate([weights, np.full(len(drawn), 0.5)]))
-        rows, kept = np.divmod(places, width)
+        rows, ids = np.divmod(places, width)
 
     def of_rows(values: np.ndarray) -> np.ndarray:
         return np.bincount(rows, values, minlength=len(lengths))
@@ -70,7 +70,7 @@ def bags_of(
     return Bags(
         offsets=np.searchsorted(rows, np.arange(len(lengths) + 1)),
         rows=torch.from_numpy(rows),
-        tokens=torch.from_numpy(kept.astype(np.int64)),
+        tokens=torch.from_numpy(ids.astype(np.int64)),
         weights=torch.from_numpy(weights),
         entropy=torch.from_numpy(of_rows(-weights * np.log(weights))),
         mass=torch.from_numpy(of_rows(weights)),
@@ -116,9 +116,9 @@ class _Divergence(torch.autograd.Function):
                 x = states[rows].to(matrix.dtype)
                 z = x @ matrix.T
                 z = z if products is None else z.float()
-                kept = slice(int(bags.offsets[rows.start]), int(bags.offsets[rows.stop]))
-                places = (bags.rows[kept] - first) * len(output) + bags.tokens[kept]
-                mass, weights = bags.mass[rows].to(z.dtype), bags.weights[kept].to(z.dtype)
+                span = slice(int(bags.offsets[rows.start]), int(bags.offsets[rows.stop]))
+                places = (bags.rows[span] - first) * len(output) + bags.tokens[span]
+                mass, weights = bags.mass[rows].to(z.dtype), bags.weights[span].to(z.dtype)
                 normaliser, flat = z.logsumexp(dim=1), z.view(-1)
                 total += mass @ normaliser - weights @ flat[places] - bags.entropy[rows].sum()
                 if by_states is None or by_output is None:

@@ -56,9 +56,11 @@ def ranking_info_nce(similarity: Tensor, ranks: Tensor, temperatures: Tensor, va
     """
     terms = []
     for rank, temperature in enumerate(temperatures, start=1):
-        logits, own = similarity / temperature, valid & (ranks == rank)
+        logits, at_rank = similarity / temperature, valid & (ranks == rank)
         among = _masked(logits, valid & (ranks >= rank)).logsumexp(dim=1)
-        terms.append(torch.where(own.any(dim=1), among - _masked(logits, own).logsumexp(dim=1), 0.0).mean())
+        terms.append(
+            torch.where(at_rank.any(dim=1), among - _masked(logits, at_rank).logsumexp(dim=1), 0.0).mean()
+        )
     return torch.stack(terms)
 
 
@@ -145,9 +147,9 @@ def mixed_cosine(similarity: Tensor, shares: Tensor) -> Tensor:
 
     Source: docs/papers.md#emma-x-virtual-rank.
     """
-    own = 1 - shares
-    squared = own.square() + shares.square() + 2 * own * shares * similarity
-    return (own + shares * similarity) / squared.clamp_min(torch.finfo(squared.dtype).tiny).sqrt()
+    own_share = 1 - shares
+    squared = own_share.square() + shares.square() + 2 * own_share * shares * similarity
+    return (own_share + shares * similarity) / squared.clamp_min(torch.finfo(squared.dtype).tiny).sqrt()
 
 
 def rank_sums(similarity: Tensor, ranks: Tensor, count: int, valid: Tensor) -> Tensor:

@@ -71,24 +71,24 @@ class Mixture(nn.Module):
                 # (z - mu)^2 with mu subtracted from x: one product suffices.
                 moved = x - self.mean[:, None]
                 weighted = moved * precision[:, None]
-                own = (weighted * moved).sum(dim=2, keepdim=True)
+                x_terms = (weighted * moved).sum(dim=2, keepdim=True)
                 other = (precision @ y.square().T)[:, None]
-                return self._normalised(own + other - 2 * _times(weighted, y))
+                return self._normalised(x_terms + other - 2 * _times(weighted, y))
             weighted = x * precision[:, None]
-            own = (precision @ x.square().T)[:, :, None]
+            x_terms = (precision @ x.square().T)[:, :, None]
             other = (precision @ y.square().T)[:, None]
-            squares = own + other - 2 * _times(weighted, y)
+            squares = x_terms + other - 2 * _times(weighted, y)
             means = precision * self.mean
             crosses = (means @ x.T)[:, :, None] - (means @ y.T)[:, None]
             return self._posterior(share.square() * squares - 2 * share * crosses)
 
     def _posterior(self, distances: Tensor) -> Tensor:
-        """From sum_k (z_k^2 - 2 z_k mu_rk) / sigma_rk^2, ranks first."""
+        """ln P of each rank from sum_k (z_k^2 - 2 z_k mu_rk) / sigma_rk^2, ranks first."""
         shift = (self.mean.square() * torch.exp(-self.log_variance)).sum(dim=1)
         return self._normalised(distances + _first(shift, distances))
 
     def _normalised(self, distances: Tensor) -> Tensor:
-        """From sum_k (z_k - mu_rk)^2 / sigma_rk^2; what all ranks share drops out."""
+        """ln P of each rank from sum_k (z_k - mu_rk)^2 / sigma_rk^2; what all ranks share drops out."""
         constant = self.logits.log_softmax(0) - self.log_variance.sum(dim=1) / 2
         return (_first(constant, distances) - distances / 2).log_softmax(0)
 
@@ -113,16 +113,16 @@ class FullyConnected(nn.Module):
         with torch.autocast(x.device.type, enabled=False):
             x, y = _whole(x), _whole(y)
             first, second = self.layer.weight.chunk(2, dim=1)
-            own = functional.linear(x, first, self.layer.bias).T[:, :, None]
+            x_terms = functional.linear(x, first, self.layer.bias).T[:, :, None]
             other = (second @ y.T)[:, None]
             if share is not None:
                 of_x = (second @ x.T)[:, :, None]
                 other = of_x + share * (other - of_x)
-            return (own + other).log_softmax(0)
+            return (x_terms + other).log_softmax(0)
 
 
 def _whole(vectors: Tensor) -> Tensor:
-    """In float32 or better: log-odds are differences of large numbers."""
+    """The vectors in float32 or better: log-odds are differences of large numbers."""
     return vectors if vectors.dtype == torch.float64 else vectors.float()
 
 

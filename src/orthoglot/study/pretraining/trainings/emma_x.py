@@ -81,7 +81,7 @@ def pretrain_emma_x(
             logger.info("%s: %d sentences without known translations", name, sum(text.sizes))
 
         first = settings.parallel
-        # By label: the terms and the batches of a training of some parts.
+        # The terms and the batches of a training of some parts, by label.
         stages: dict[str, tuple[EmmaXModel, MakeBatches]] = {
             "-".join(["parallel", *learns]): (
                 ParallelModel(state, settings, frozenset(learns)),
@@ -124,17 +124,17 @@ def _train(
     )
 
     def validated() -> dict[str, float]:
-        found = validate(model, collator.held_out, collator.held_out.sizes)
+        values = validate(model, collator.held_out, collator.held_out.sizes)
         # In Phase 1 the classifier's loss is by far the greater, and the encoder is what is kept.
-        found["total"] = found.get("contrastive", found["total"])
+        values["total"] = values.get("contrastive", values["total"])
         if len(collator.held_back.rows) > 1:
             of_few = validate(model, collator.held_back, collator.held_back.sizes)
-            found["retrieval_of_few"] = of_few["retrieval"]
-        return found
+            values["retrieval_of_few"] = of_few["retrieval"]
+        return values
 
     def whole(rows: History) -> History:
-        own = {"phase": 2.0 if last else 1.0}
-        return [*before, *({**row, **own, "epoch": row["epoch"] + len(before)} for row in rows)]
+        numbered = {"phase": 2.0 if last else 1.0}
+        return [*before, *({**row, **numbered, "epoch": row["epoch"] + len(before)} for row in rows)]
 
     def watch(rows: History) -> None:
         for alarm in alarming(whole(rows)):
@@ -146,8 +146,8 @@ def _train(
         """A step of fewer sentences, after which this training does not go on."""
         optimizer.zero_grad(set_to_none=True)
         model.train()
-        some = batches(phase.model_copy(update={size: few}), epoch=0, first=0)
-        model(next(some))["total"].backward()
+        steps = batches(phase.model_copy(update={size: few}), epoch=0, first=0)
+        model(next(steps))["total"].backward()
         optimizer.step()
 
     train = partial(

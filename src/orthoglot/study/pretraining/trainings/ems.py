@@ -63,8 +63,8 @@ class EmsModel(PretrainingModel):
     def _terms(self, batch: EmsBatch, gather: Gather) -> tuple[dict[str, Tensor], Tensor]:
         with self.autocast(batch.languages.device):
             vectors = encode_batch(self.encoder, batch.sentences)
-            found = self.objective(vectors, batch.languages, batch.bags, self._embedding(), gather)
-        return found, vectors
+            terms = self.objective(vectors, batch.languages, batch.bags, self._embedding(), gather)
+        return terms, vectors
 
 
 def pretrain_ems(settings: EmsSettings, name: str, inputs: Inputs, run: RunOptions, output: Path) -> None:

@@ -35,9 +35,9 @@ from orthoglot.training.progress import write_history
 # The first ids in the order of XLM-R's own vocabulary.
 SPECIAL = {"bos": "<s>", "pad": "<pad>", "eos": "</s>", "unk": "<unk>", "mask": "<mask>"}
 BOS, PAD, EOS, UNKNOWN, MASK = range(len(SPECIAL))
-# Of AdamW, and the share of the tokens to predict (BERT).
+# The weight decay of AdamW, and the share of the tokens to predict (BERT).
 WEIGHT_DECAY, MASKED = 0.01, 0.15
-# Sentences of each language that the vocabulary is learned from, at most.
+# The most sentences of each language that the vocabulary is learned from.
 SAMPLE = 50_000
 logger = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ def pretrain_mlm(settings: MlmSettings, name: str, inputs: Inputs, run: RunOptio
     tokens = {split: run.checkpoint / "tokens" / split for split in SPLITS}
     for split, folder in tokens.items():
         write_text(((code, iter(lines)) for code, lines in text[split].items()), ids, folder, inputs.bitext)
-    (train, sizes), (valid, _) = ((one.sentences, one.sizes) for one in map(read_text, tokens.values()))
+    (train, sizes), (valid, _) = ((part.sentences, part.sizes) for part in map(read_text, tokens.values()))
     sizes = tuple(size for size in sizes if size)
     logger.info(
         "%s: %d sentences, %d for validation, %d languages, %d subwords, on %s, seed %d",

@@ -42,8 +42,8 @@ def ranking() -> Learner:
     def fit(train: Labelled, valid: Labelled) -> Predict:
         labels = MultiLabelBinarizer()
         marked = labels.fit_transform([label.split() for label in train[1]])
-        every = OneVsRestClassifier(logistic.regression())
-        classifier, _ = logistic.trained(every, train[0], marked, "classification")
+        per_label = OneVsRestClassifier(logistic.regression())
+        classifier, _ = logistic.trained(per_label, train[0], marked, "classification")
 
         def predict(vectors: np.ndarray) -> np.ndarray:
             order = np.argsort(-classifier.decision_function(vectors), axis=1, kind="stable")

@@ -17,7 +17,7 @@ TITLE = "Code-switched retrieval"
 QUESTION = "How many sentences whose words are of two languages have their translation as nearest neighbour?"
 BETTER = RETRIEVAL
 EXAMPLES = "Examples of code-switched sentences", "Drawn at random. *Swapped* words stand between asterisks."
-# Of a language pair.
+# How many sentences of a language pair are shown.
 SHOWN = 3
 
 

@@ -43,9 +43,9 @@ TITLE = "Geometry"
 QUESTION = "Do languages occupy the same space, and is all of it used?"
 BETTER: dict[str, Direction] = {}
 BLOCKS = 10
-# With fewer sentences a block has one or none.
+# A block of fewer sentences has one or none.
 FEWEST = 2 * BLOCKS
-# Of a variance: a dimension with less is constant up to rounding.
+# The least variance: a dimension with less is constant up to rounding.
 FLOOR = 1e-8
 
 
@@ -66,12 +66,14 @@ def diagonal_divergence(vectors: np.ndarray) -> float:
     whole = np.asarray(vectors, dtype=np.float64)
     means = whole.mean(axis=1)
     variances = np.maximum(whole.var(axis=1), FLOOR)
-    distances = [((means - mean) ** 2 / own).sum(axis=1) for mean, own in zip(means, variances, strict=True)]
+    distances = [
+        ((means - mean) ** 2 / variance).sum(axis=1) for mean, variance in zip(means, variances, strict=True)
+    ]
     return _symmetric(variances @ (1 / variances).T, np.stack(distances, axis=1), whole.shape[-1])
 
 
 def full_divergence(vectors: np.ndarray) -> float:
-    """The same of Gaussians with a full covariance, shrunk towards a multiple of the identity (Ledoit and Wolf 2004).
+    """KL-D of Gaussians with a full covariance, shrunk towards a multiple of the identity (Ledoit and Wolf 2004).
 
     Two samples of one distribution are apart as well, by more the larger D is relative to n.
     Source: docs/papers.md#emma-x-kl-d.
@@ -198,8 +200,8 @@ def groups(languages: Sequence[str], long_tail: Sequence[str]) -> dict[str, list
     """{group: its languages}, those with two or more; head and long tail where there are both."""
     tail = [code for code in languages if code in long_tail]
     head = [code for code in languages if code not in long_tail]
-    found = {**({HEAD: head, LONG_TAIL: tail} if head and tail else {}), ALL: list(languages)}
-    return {name: codes for name, codes in found.items() if len(codes) > 1}
+    by_group = {**({HEAD: head, LONG_TAIL: tail} if head and tail else {}), ALL: list(languages)}
+    return {name: codes for name, codes in by_group.items() if len(codes) > 1}
 
 
 def blocks_of(sentences: int, seed: int) -> np.ndarray:

@@ -79,13 +79,15 @@ class LanguageProbe:
         kept, scored = usable(train), usable(test)
         if len(set(taught[kept])) < 2:
             raise DataError("language probe: fewer than two languages have usable training vectors")
-        own = unit(train[kept].astype(np.float64))
-        classifier, converged = logistic.trained(logistic.regression(), own, taught[kept], "language probe")
-        found = np.full(len(test), LEFT_OUT, dtype=np.int8)
+        directions = unit(train[kept].astype(np.float64))
+        classifier, converged = logistic.trained(
+            logistic.regression(), directions, taught[kept], "language probe"
+        )
+        hits = np.full(len(test), LEFT_OUT, dtype=np.int8)
         if scored.any():
             predicted = classifier.predict(unit(test[scored].astype(np.float64)))
-            found[scored] = predicted == np.repeat(languages, self.n_test)[scored]
-        return Result({ALL: found}, {"converged": int(converged)})
+            hits[scored] = predicted == np.repeat(languages, self.n_test)[scored]
+        return Result({ALL: hits}, {"converged": int(converged)})
 
     def facts(self, subset: str) -> dict[str, object]:
         """Classifier, sizes, chance."""
@@ -106,9 +108,11 @@ def make(name: str, data: TaskData) -> list[Task]:
     """The probe over the held-out sentences of all language pairs."""
     sentences: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for pair, unseen in data.held_out.items():
-        keys = keys_of(one.source for one in unseen.pairs).tolist()
+        keys = keys_of(aligned.source for aligned in unseen.pairs).tolist()
         for side, language in enumerate(parse_pair(pair)):
-            sentences[language] += [(one[side], key) for one, key in zip(unseen.pairs, keys, strict=True)]
+            sentences[language] += [
+                (aligned[side], key) for aligned, key in zip(unseen.pairs, keys, strict=True)
+            ]
     size, share = data.settings.probe_sentences, data.settings.probe_test_share
     return [sample(sentences, size=size, test_share=share, seed=data.settings.seed)]
 

@@ -23,7 +23,7 @@ QUESTION = (
     "How high does a pool of all languages rank the sentences that answer a question, in whatever language?"
 )
 BETTER = RETRIEVAL
-# Of each question: average precision among 20 and among all.
+# What is measured of each question: average precision among 20 and among all.
 MEASURES = {"lareqa": (Metric(MAP, column(0)), Metric("mAP", column(1)))}
 DEPTH = 20
 
@@ -63,7 +63,7 @@ class AnswerRetrieval:
         there, asked = usable(pool), usable(vectors["question"])
         kept = np.flatnonzero(there)
         answering = self.pool.relevant(self.language)
-        found = np.full((len(asked), 2), np.nan)
+        precisions = np.full((len(asked), 2), np.nan)
         candidates = unit(pool[kept].astype(np.float64))
         place = np.cumsum(there) - 1  # of a candidate among those kept
         questions = np.flatnonzero(asked)
@@ -71,12 +71,12 @@ class AnswerRetrieval:
         for start in range(0, len(questions), step):
             rows = questions[start : start + step]
             similarity = unit(vectors["question"][rows].astype(np.float64)) @ candidates.T
-            for row, own in zip(rows.tolist(), similarity, strict=True):
+            for row, row_cosines in zip(rows.tolist(), similarity, strict=True):
                 relevant = answering[row]
                 if there[relevant].all():
-                    at = ranks(own, place[relevant])
-                    found[row] = average_precision(at, DEPTH), average_precision(at)
-        return Result({self.language: found}, {})
+                    at = ranks(row_cosines, place[relevant])
+                    precisions[row] = average_precision(at, DEPTH), average_precision(at)
+        return Result({self.language: precisions}, {})
 
     def facts(self, subset: str) -> dict[str, object]:
         """Sizes; the chance of mAP is near 0."""
@@ -122,20 +122,20 @@ def average_precision(ranks: np.ndarray, k: int | None = None) -> float:
 def ranks(similarity: np.ndarray, relevant: np.ndarray) -> np.ndarray:
     """Ranks of the relevant candidates of one query (R,), from 1 on, the best first.
 
-    Candidates whose cosines differ by at most 1e-6 are equal. Of equal ones, half of those that are not relevant
+    Candidates whose cosines differ by at most 1e-6 are equal. Half of the equal ones that are not relevant
     count as better: the rank that chance gives on average.
 
     Args:
         similarity: of all candidates (N,).
         relevant: numbers of the relevant ones (R,).
     """
-    own = np.sort(similarity[relevant])[::-1]
+    best_first = np.sort(similarity[relevant])[::-1]
     all_sorted = np.sort(similarity)
 
     def above(values: np.ndarray) -> np.ndarray:
         """How many irrelevant candidates are above each value."""
-        every = len(similarity) - np.searchsorted(all_sorted, values, side="right")
-        return every - (len(own) - np.searchsorted(own[::-1], values, side="right"))
+        all_above = len(similarity) - np.searchsorted(all_sorted, values, side="right")
+        return all_above - (len(best_first) - np.searchsorted(best_first[::-1], values, side="right"))
 
-    better, equal_or_better = above(own + EQUAL), above(own - EQUAL)
-    return np.arange(1, len(own) + 1) + (better + equal_or_better) / 2
+    better, equal_or_better = above(best_first + EQUAL), above(best_first - EQUAL)
+    return np.arange(1, len(best_first) + 1) + (better + equal_or_better) / 2

@@ -50,7 +50,7 @@ MEASURES = {
     "r2:sentence": (Metric("r2:sentence", explained()),),
 }
 COMPARED = ()
-# Relative to the mean variance of a predictor's dimension.
+# The penalties to choose from, relative to the mean variance of a predictor's dimension.
 PENALTIES = tuple(10.0**power for power in range(-6, 4))
 logger = logging.getLogger(__name__)
 
@@ -84,8 +84,8 @@ class Leakage(PairTask):
 
 def make(name: str, data: TaskData) -> list[Leakage]:
     """Held-out pairs of every language pair."""
-    found = [pair_set(pair, unseen, data.settings.heldout_pairs)[0] for pair, unseen in data.held_out.items()]
-    return [Leakage(name, pairs, data.settings.seed) for pairs in found if pairs.source_sentences]
+    sets = [pair_set(pair, unseen, data.settings.heldout_pairs)[0] for pair, unseen in data.held_out.items()]
+    return [Leakage(name, pairs, data.settings.seed) for pairs in sets if pairs.source_sentences]
 
 
 class Ridge(NamedTuple):
@@ -128,8 +128,8 @@ def leaks(views: Mapping[View, np.ndarray], keys: np.ndarray, seed: int) -> Iter
         yield _share(view, parts[view], keys)
     quarters = np.array([derive(seed, "leakage", key) % 4 for key in keys.tolist()])
     for measure, target in (("r2:meaning", meaning), ("r2:sentence", sentence)):
-        if found := predicted(measure, language, target, keys, quarters):
-            yield found
+        if leak := predicted(measure, language, target, keys, quarters):
+            yield leak
 
 
 def _share(view: View, vectors: np.ndarray, keys: np.ndarray) -> Leak:
@@ -142,12 +142,12 @@ def _share(view: View, vectors: np.ndarray, keys: np.ndarray) -> Leak:
     centre = np.nanmean(vectors, axis=0) if len(vectors) else 0.0
     within = np.concatenate([((side - np.nanmean(side, axis=0)) ** 2).sum(axis=1) for side in sides])
     total = ((vectors - centre) ** 2).sum(axis=1)
-    kept = int((~np.isnan(total)).sum())
+    complete = int((~np.isnan(total)).sum())
     facts: dict[str, object] = {
         "languages": 2,
-        "sentences": kept,
+        "sentences": complete,
         "means": "fixed",
-        "chance": round(100 / (kept - 1), 6) if kept > 1 else 100,
+        "chance": round(100 / (complete - 1), 6) if complete > 1 else 100,
     }
     return Leak("language_share", view, Scores(np.column_stack([within, total]), keys), facts)
 
@@ -167,12 +167,12 @@ def predicted(
         Scores (m, 2) of the test half: |y - predicted|^2 and |y - mean of the fitted half|^2; None if a part of
         the split is empty.
     """
-    kept = ~(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
-    tested, chosen = kept & (quarters < 2), quarters[kept & (quarters >= 2)] == 3
+    complete = ~(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
+    tested, chosen = complete & (quarters < 2), quarters[complete & (quarters >= 2)] == 3
     if not (tested.any() and chosen.any() and (~chosen).any()):
         logger.warning("leakage: too few sentences for %s, which is left out", measure)
         return None
-    fitted = kept & (quarters >= 2)
+    fitted = complete & (quarters >= 2)
     model = fit(x[fitted], y[fitted], chosen)
     residuals = ((y[tested] - model.predict(x[tested])) ** 2).sum(axis=1)
     deviations = ((y[tested] - model.y_mean) ** 2).sum(axis=1)

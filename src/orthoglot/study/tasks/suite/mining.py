@@ -33,7 +33,7 @@ EXAMPLES = (
     "Mined pairs that are not in the gold",
     "By falling margin. Some are translations that the gold lacks; precision counts them as errors.",
 )
-# Of each source sentence: correct pairs, mined pairs, gold pairs; with the best threshold, correct and mined ones.
+# Each source sentence has correct, mined and gold pairs and, with the best threshold, correct and mined ones.
 MEASURES = {
     "mining": (
         Metric(F1, share_of([(0, 2)], [1, 2])),
@@ -45,7 +45,7 @@ MEASURES = {
 NEIGHBOURS = 4
 # Gold pairs in a set that is made of held-out pairs, as a share of either side's sentences [BUCC 2018: 0.020 to 0.033].
 SHARE = 0.03
-# Of a language pair, examples of mined pairs.
+# How many mined pairs of a language pair are shown as examples.
 SHOWN = 10
 # A half with fewer gold pairs teaches no threshold.
 FEWEST_GOLD = 5
@@ -116,8 +116,8 @@ class Mining:
         pairs, correct, facts = self._mined(texts, vectors["source"], vectors["target"])
         if texts.train:
             train = texts.train
-            own, hits, _ = self._mined(train, vectors["train source"], vectors["train target"])
-            parts = [(everyone, _threshold(own.margins, hits, len(train.gold)))]
+            train_pairs, hits, _ = self._mined(train, vectors["train source"], vectors["train target"])
+            parts = [(everyone, _threshold(train_pairs.margins, hits, len(train.gold)))]
         else:
             first, second = self.halves()
             learnt = [
@@ -169,17 +169,17 @@ class Mining:
         self, texts: MiningSet, source: np.ndarray, target: np.ndarray
     ) -> tuple[Mined, np.ndarray, dict[str, object]]:
         """Pairs by number of sentence, whether each is a gold pair, and facts of the search."""
-        kept = [np.flatnonzero(usable(side)) for side in (source, target)]
+        used = [np.flatnonzero(usable(side)) for side in (source, target)]
         empty = np.empty(0, dtype=np.int64)
-        if not all(map(len, kept)):
+        if not all(map(len, used)):
             return Mined(empty, empty, np.empty(0)), np.empty(0, dtype=bool), {"search": "none"}
-        x, y = (unit(side[rows]) for side, rows in zip((source, target), kept, strict=True))
+        x, y = (unit(side[rows]) for side, rows in zip((source, target), used, strict=True))
         nearest, facts = search(x, y, NEIGHBOURS, device=self.device)
-        found = mine(x, y, nearest)
-        pairs = Mined(kept[0][found.sources], kept[1][found.targets], found.margins)
+        mined = mine(x, y, nearest)
+        pairs = Mined(used[0][mined.sources], used[1][mined.targets], mined.margins)
         gold = set(texts.gold)
         both = zip(pairs.sources.tolist(), pairs.targets.tolist(), strict=True)
-        return pairs, np.array([one in gold for one in both], dtype=bool), facts
+        return pairs, np.array([pair in gold for pair in both], dtype=bool), facts
 
 
 def make(name: str, data: TaskData) -> list[Task]:
@@ -201,7 +201,7 @@ def make(name: str, data: TaskData) -> list[Task]:
 def diluted(pairs: PairSet, share: float) -> MiningSet:
     """Two lists made of N sentence pairs, of which g are in both lists and the others in one: as in BUCC.
 
-    Of the others every second one gives its source sentence and the rest their targets, so that a list has (N + g) / 2
+    Every second one of the others gives its source sentence and the rest their targets, so that a list has (N + g) / 2
     sentences; g = share N / (2 - share) makes the gold pairs the wanted share of it. The pairs of both lists are spread
     evenly over the N.
     """

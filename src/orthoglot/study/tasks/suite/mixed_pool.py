@@ -75,12 +75,12 @@ class MixedPool:
         """(L n, 5) of each sentence; NaN for a line that has no direction in one of the languages."""
         whole = [vectors[code] for code in self.text.sentences]
         kept = np.all([usable(rows) for rows in whole], axis=0)
-        found = np.full((len(whole), len(kept), 5), np.nan)
+        scores = np.full((len(whole), len(kept), 5), np.nan)
         if kept.any():
             directions = unit(np.concatenate([rows[kept] for rows in whole]))
-            own = in_pool(directions, len(whole), self.device)
-            found[:, kept] = own.reshape(len(whole), -1, 5)
-        return Result({POOL: found.reshape(-1, 5)}, {})
+            measured = in_pool(directions, len(whole), self.device)
+            scores[:, kept] = measured.reshape(len(whole), -1, 5)
+        return Result({POOL: scores.reshape(-1, 5)}, {})
 
     def facts(self, subset: str) -> dict[str, object]:
         """Sizes; the chance is that of `same-language`."""
@@ -114,22 +114,22 @@ def in_pool(vectors: np.ndarray, languages: int, device: str = "cpu") -> np.ndar
     wanted = min(max(NEIGHBOURS, languages - 1), total - 1)
     near = others(nearest(vectors, vectors, wanted + 1, device=device).forward)
     first = near[:, :NEIGHBOURS]
-    found = np.empty((total, 5))
-    found[:, 0] = (language[first] == language[:, None]).mean(axis=1)
+    numbers = np.empty((total, 5))
+    numbers[:, 0] = (language[first] == language[:, None]).mean(axis=1)
     among = np.sort(language[first], axis=1)
     distinct = 1 + (np.diff(among, axis=1) > 0).sum(axis=1)
-    found[:, 1] = distinct / min(first.shape[1], languages)
-    found[:, 2] = 1 / _first_ranks(vectors, near, languages)
-    found[:, 3] = (line[near[:, : languages - 1]] == line[:, None]).mean(axis=1)
-    found[:, 4] = np.bincount(first.ravel(), minlength=total)
-    return found
+    numbers[:, 1] = distinct / min(first.shape[1], languages)
+    numbers[:, 2] = 1 / _first_ranks(vectors, near, languages)
+    numbers[:, 3] = (line[near[:, : languages - 1]] == line[:, None]).mean(axis=1)
+    numbers[:, 4] = np.bincount(first.ravel(), minlength=total)
+    return numbers
 
 
 def others(rows: np.ndarray) -> np.ndarray:
     """Neighbours (N, k + 1) without the sentence itself, or without the last one where it is not among them."""
-    own = rows == np.arange(len(rows))[:, None]
-    own[~own.any(axis=1), -1] = True
-    return rows[~own].reshape(len(rows), -1)
+    same = rows == np.arange(len(rows))[:, None]
+    same[~same.any(axis=1), -1] = True
+    return rows[~same].reshape(len(rows), -1)
 
 
 def _first_ranks(vectors: np.ndarray, near: np.ndarray, languages: int) -> np.ndarray:
@@ -140,29 +140,29 @@ def _first_ranks(vectors: np.ndarray, near: np.ndarray, languages: int) -> np.nd
     exact = vectors.astype(np.float64)
     total = len(exact)
     lines = total // languages
-    found = np.full(total, np.nan)
+    ranks = np.full(total, np.nan)
     step = max(1, BLOCK_ENTRIES // (near.shape[1] * exact.shape[1]))
     for start in range(0, total, step):
-        own = np.arange(start, min(start + step, total))
-        rows = near[own]
-        similarity = np.einsum("nd,nkd->nk", exact[own], exact[rows])
-        translations = rows % lines == (own % lines)[:, None]
+        queries = np.arange(start, min(start + step, total))
+        rows = near[queries]
+        similarity = np.einsum("nd,nkd->nk", exact[queries], exact[rows])
+        translations = rows % lines == (queries % lines)[:, None]
         best = np.where(translations, similarity, -np.inf).max(axis=1, keepdims=True)
         # A sentence that is not among them may be above the last by `EQUAL`, and by the rounding of `nearest`.
         known = similarity.min(axis=1) < best[:, 0] - 3 * EQUAL
         similarity[translations] = -np.inf
-        found[own[known]] = _rank(similarity, best)[known]
-    rest = np.flatnonzero(np.isnan(found))
+        ranks[queries[known]] = _rank(similarity, best)[known]
+    rest = np.flatnonzero(np.isnan(ranks))
     step = max(1, BLOCK_ENTRIES // total)
     for start in range(0, len(rest), step):
-        own = rest[start : start + step]
-        similarity = exact[own] @ exact.T
-        similarity[np.arange(len(own)), own] = -np.inf
-        translations = (own % lines)[:, None] + lines * np.arange(languages)
+        queries = rest[start : start + step]
+        similarity = exact[queries] @ exact.T
+        similarity[np.arange(len(queries)), queries] = -np.inf
+        translations = (queries % lines)[:, None] + lines * np.arange(languages)
         best = np.take_along_axis(similarity, translations, axis=1).max(axis=1, keepdims=True)
         np.put_along_axis(similarity, translations, -np.inf, axis=1)
-        found[own] = _rank(similarity, best)
-    return found
+        ranks[queries] = _rank(similarity, best)
+    return ranks
 
 
 def _rank(similarity: np.ndarray, best: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ TITLE = "Retrieval by margin among many"
 QUESTION = "How many of some sentences have their translation as best candidate among very many?"
 BETTER = RETRIEVAL
 NEIGHBOURS = 4
-# At most, as in EMS.
+# There are at most so many, as in EMS.
 QUERIES, CANDIDATES = 2000, 200_000
 
 
@@ -71,16 +71,16 @@ class MarginRetrieval(PairTask):
     def _hits(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, dict[str, object]]:
         there = usable(y)
         asked = usable(x[: self.queries]) & there[: self.queries]
-        found = np.full(len(asked), LEFT_OUT, dtype=np.int8)
+        hits = np.full(len(asked), LEFT_OUT, dtype=np.int8)
         if not asked.any():
-            return found, {"search": "none"}
+            return hits, {"search": "none"}
         queries, candidates = np.flatnonzero(asked), np.flatnonzero(there)
         left, right = unit(x[queries]), unit(y[candidates])
         nearest, facts = search(left, right, NEIGHBOURS, device=self.device)
         pairs = mine(left, right, nearest, strategy="forward")
-        found[queries] = 0
-        found[queries[pairs.sources]] = candidates[pairs.targets] == queries[pairs.sources]
-        return found, facts
+        hits[queries] = 0
+        hits[queries[pairs.sources]] = candidates[pairs.targets] == queries[pairs.sources]
+        return hits, facts
 
 
 def make(name: str, data: TaskData) -> list[Task]:

@@ -41,7 +41,7 @@ TITLE = "Quality estimation"
 QUESTION = "How well do cosines of a sentence and its translation agree with the test set's scores of how good it is?"
 BETTER = registry.CORRELATION
 CORRELATION, QUALITY, POOLED = "correlation", "quality", "pooled"
-# Of each translation, see `Checks.score` and `pooled`.
+# What is measured of each translation, see `Checks.score` and `pooled`.
 MEASURES = {
     QUALITY: (
         Metric("untranslated:above", column(2)),
@@ -87,8 +87,8 @@ class Checks(Grading):
             np.array([max(1, len(text)) for text in side], dtype=np.float64)
             for side in (self.pairs.source_sentences, self.pairs.target_sentences)
         )
-        found = np.column_stack([graded, above, source, np.log(target / source)])
-        return Result({pair: found}, {})
+        scores = np.column_stack([graded, above, source, np.log(target / source)])
+        return Result({pair: scores}, {})
 
     def facts(self, subset: str) -> dict[str, object]:
         """Prediction, size, unit of length."""
@@ -98,9 +98,9 @@ class Checks(Grading):
 
 
 def make(name: str, data: TaskData) -> list[Task]:
-    """For each language pair of the benchmarks its correlation, then its controls."""
+    """The correlation, then the controls, of each language pair of the benchmarks."""
     pairs = [pairs for folder in data.benchmarks for pairs in qe.read(folder)]
-    return [kind(name, one) for one in pairs for kind in (Grading, Checks)]
+    return [kind(name, pair_set) for pair_set in pairs for kind in (Grading, Checks)]
 
 
 def pooled(scored: Scored) -> Iterator[tuple[Key, Scores, dict[str, object]]]:
@@ -124,5 +124,5 @@ def pooled(scored: Scored) -> Iterator[tuple[Key, Scores, dict[str, object]]]:
 
 def _with_deviations(values: np.ndarray) -> np.ndarray:
     """Values (N, 2) and their deviations from the means of the complete rows, (N, 4)."""
-    kept = ~np.isnan(values).any(axis=1)
-    return np.column_stack([values, values - values[kept].mean(axis=0)])
+    complete = ~np.isnan(values).any(axis=1)
+    return np.column_stack([values, values - values[complete].mean(axis=0)])

@@ -16,7 +16,7 @@ from orthoglot.text.keys import keys_of
 
 TITLE = "Mean cosine of translations"
 QUESTION = "How similar is a sentence to its translation?"
-# Neither: where all sentences are alike, translations are as well.
+# Neither way is better: where all sentences are alike, translations are as well.
 BETTER: dict[str, Direction] = {}
 MEASURES = {"translation-cosine": (Metric("translation-cosine", mean()),)}
 COMPARED = ()
