@@ -143,7 +143,7 @@ def _published_laser(
     settings: LaserSettings, name: str, files: Sequence[Path], source: str, output: Path
 ) -> None:
     """Convert the files that LASER's authors publish to a new folder, which the encoder names."""
-    from orthoglot.encoders.kinds.laser import hint
+    from orthoglot.encoders.laser_files import hint
     from orthoglot.encoders.laser_release import convert
 
     if source or len(files) < 2:

@@ -16,8 +16,8 @@ from torch import Tensor
 from orthoglot import atomic
 from orthoglot.encoders.base import open_pickle
 from orthoglot.encoders.fastbpe import GOES_ON, FastBpe
-from orthoglot.encoders.kinds.laser import CODES, PIECES, VOCABULARY, hint
 from orthoglot.encoders.laser import LaserModel, LaserSizes
+from orthoglot.encoders.laser_files import CODES, PIECES, VOCABULARY, hint
 from orthoglot.encoders.laser_tokenizers import PAD, RESERVED, SEGMENTED
 from orthoglot.encoders.segmentation import open_segmenter
 from orthoglot.encoders.tokenization import write_segmenters

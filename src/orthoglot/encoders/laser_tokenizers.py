@@ -17,7 +17,7 @@ from orthoglot.encoders import moses4
 from orthoglot.encoders.base import open_pieces
 from orthoglot.encoders.fastbpe import FastBpe
 from orthoglot.encoders.greek import romanised
-from orthoglot.encoders.kinds.laser import CODES, VOCABULARY
+from orthoglot.encoders.laser_files import CODES, VOCABULARY
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.segmentation import SegmenterName
 from orthoglot.encoders.tokenization import SEGMENTERS, log_truncated, read_segmenters
