@@ -26,13 +26,16 @@ from tempfile import TemporaryDirectory
 
 from orthoglot.study.jobs.digests import shape
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 # Run in a copy of a revision: the kind of each job, and its modules.
 JOBS = """
 import json, sys
 from pathlib import Path
 sys.path[:0] = ["src", "workflow"]
-from orthoglot.study import config
+try:
+    from orthoglot.study import config
+except ImportError:  # before the study had a floor of its own
+    from orthoglot import config
 from plan import Plan
 
 def kind(job):

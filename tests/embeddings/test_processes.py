@@ -51,7 +51,7 @@ PretrainedEncoder.encode = slow
 root = Path(sys.argv[1])
 (root / "out").mkdir()
 settings = EmbeddingSettings(batch_tokens=64, dtype="float16", train_pairs=100)
-module.embed(root / "encoder", [root / "en-de"], [], settings,
+module.embed(root / "encoder", module.bitext_texts([root / "en-de"], settings.train_pairs), settings,
              device="cpu", checkpoint=root / "checkpoint", output=root / "out")
 """
 
@@ -91,8 +91,7 @@ def run(world: Path, root: Path, monkeypatch: pytest.MonkeyPatch, workers: int =
     output.mkdir(parents=True)
     module.embed(
         world / "encoder",
-        [world / "en-de"],
-        [],
+        module.bitext_texts([world / "en-de"], SETTINGS.train_pairs),
         SETTINGS,
         device="cpu",
         checkpoint=root / "checkpoint",

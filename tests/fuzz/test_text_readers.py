@@ -185,8 +185,8 @@ def test_a_damaged_answer_of_opus_is_rows_or_one_line() -> None:
 
 def test_damaged_settings_are_settings_or_one_line(tmp_path: Path) -> None:
     path = tmp_path / "params.yaml"
-    preset = {"mini": config._mapping(catalogue.shipped())["presets"]["mini"]}
-    values = {**config._mapping(catalogue.shipped()), "preset": "mini", "presets": preset}
+    preset = {"mini": catalogue.mapping(catalogue.shipped())["presets"]["mini"]}
+    values = {**catalogue.mapping(catalogue.shipped()), "preset": "mini", "presets": preset}
     content = yaml.safe_dump(values, sort_keys=False).encode()
     path.write_bytes(content)
     assert config.load(path)
