@@ -43,10 +43,10 @@ class FormulaError(PluginError, SuperFencesException):
 def mathml(formula: str, display: bool) -> str:
     """A formula of LaTeX as MathML, in a box that can be scrolled. One that cannot be read ends the build."""
     try:
-        found = CONVERTER.convert_with_local_state(formula, displaystyle=display)
+        markup = CONVERTER.convert_with_local_state(formula, displaystyle=display)
     except LatexError as error:
         raise FormulaError(f"formula {formula.strip()}: {error}") from None
-    return f'<div class="formula">{found}</div>' if display else f'<span class="formula">{found}</span>'
+    return f'<div class="formula">{markup}</div>' if display else f'<span class="formula">{markup}</span>'
 
 
 def fence(source: str, *_: object, **__: object) -> str:

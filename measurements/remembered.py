@@ -37,16 +37,16 @@ class Remembered:
         self, sentences: Sequence[str], language: str, batch_tokens: int = 2048, done: Done | None = None
     ) -> np.ndarray:
         """As `Encoder.encode`; the language is not looked at."""
-        digests = [self.digest(one) for one in sentences]
-        wanted = {key: one for key, one in zip(digests, sentences, strict=True) if key not in self.known}
+        digests = [self.digest(sentence) for sentence in sentences]
+        wanted = {key: text for key, text in zip(digests, sentences, strict=True) if key not in self.known}
         for key in list(wanted):
             if row := self.file.execute("SELECT vector FROM vectors WHERE digest = ?", (key,)).fetchone():
                 self.known[key] = np.frombuffer(row[0], dtype=np.float32)
                 del wanted[key]
         keys = list(wanted)
         for first in range(0, len(keys), BLOCK):
-            some = keys[first : first + BLOCK]
-            self.add(some, self.inner.encode([wanted[key] for key in some], "", batch_tokens))
+            block = keys[first : first + BLOCK]
+            self.add(block, self.inner.encode([wanted[key] for key in block], "", batch_tokens))
         return np.stack([self.known[key] for key in digests])
 
     def digest(self, sentence: str) -> bytes:

@@ -365,6 +365,26 @@ def test_catalogue_comes_with_the_package_or_lies_next_to_the_file_that_is_named
     assert catalogue.method("seed", tmp_path / "params.yaml").terms["seed.meaning"] == 3.0
 
 
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("params.yaml", "methods: {}", "methods: {seed: {learning_rat: 1.0}}",
+         "methods.seed: unknown key 'learning_rat'; nearest known: learning_rate"),
+        ("params.yaml", "methods: {}", "methods: {seed: {partners: none}}", "methods.seed: terms seed."),
+        ("catalogue/methods.yaml", "lir: {architecture: lir, rank: 1}", "lir: {extends: lir}",
+         "methods.lir: extends itself"),
+    ],
+)  # fmt: skip
+def test_an_entry_read_alone_names_its_file_too(
+    file: str, old: str, new: str, message: str, own: Path
+) -> None:
+    path = own.parent / file
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(ConfigError, match=f"^{re.escape(str(path))}: {re.escape(message)}"):
+        catalogue.method("seed", own)
+
+
 SCHEMAS = {"params": json_schema.params_schema, "catalogue": json_schema.catalogue_schema}
 
 

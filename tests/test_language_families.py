@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from orthoglot import languages
-from orthoglot.study import language_families
-from orthoglot.study.language_families import family
+from orthoglot.study.report import language_families
+from orthoglot.study.report.language_families import family
 
 
 def test_every_language_has_one_family() -> None:

@@ -35,45 +35,32 @@ CHARTS = SOURCE / "orthoglot/study/report/charts"
 
 @dataclass(frozen=True)
 class Work:
-    """One verb, what it gets, and the folder that it makes.
-
-    Attributes:
-        settings: decide the result.
-        inputs: folders of earlier jobs, by role.
-        selects: what it uses of registries without its settings naming it.
-        reads: files of the package, or of a checkpoint.
-        own: the user's files that it reads, each with the entry of params.yaml that names it.
-    """
+    """One verb, what it gets, and the folder that it makes."""
 
     verb: str
     folder: str
-    settings: dict[str, Any]
-    inputs: dict[str, list[str]]
-    selects: Sequence[str] = ()
-    reads: Sequence[str] = ()
+    settings: dict[str, Any]  # decide the result
+    inputs: dict[str, list[str]]  # folders of earlier jobs, by role
+    selects: Sequence[str] = ()  # what it uses of registries without its settings naming it
+    reads: Sequence[str] = ()  # files of the package, or of a checkpoint
+    # the user's files that it reads, each with the entry of params.yaml that names it
     own: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What the encoders of one part see.
+    """What the encoders of one part see."""
 
-    Attributes:
-        bitext: folders of sentence pairs.
-        text: folders of text without translations.
-        benchmarks: folders of test sets, by name.
-        checks: whether an encoder fits them.
-    """
-
-    bitext: list[str]
-    text: list[str]
-    benchmarks: dict[str, str]
-    checks: EncoderChecks
+    bitext: list[str]  # folders of sentence pairs
+    text: list[str]  # folders of text without translations
+    benchmarks: dict[str, str]  # folders of test sets, by name
+    checks: EncoderChecks  # whether an encoder fits them
 
     def without(self, languages: Sequence[str]) -> Seen:
         """What is left without every pair and every text of some languages."""
-        kept = [one for one in self.bitext if not set(parse_pair(Path(one).name)) & set(languages)]
-        return replace(self, bitext=kept, text=[one for one in self.text if Path(one).name not in languages])
+        bitext = [folder for folder in self.bitext if not set(parse_pair(Path(folder).name)) & set(languages)]
+        text = [folder for folder in self.text if Path(folder).name not in languages]
+        return replace(self, bitext=bitext, text=text)
 
 
 class Grid:
@@ -105,17 +92,17 @@ class Grid:
         """One line about the preset's text if no encoder reads it, of those on demand neither; else empty."""
         text = [name for name, corpus in self.corpora.items() if corpus.texts("")]
         # An ablation that was refused has no jobs.
-        named = [self.params.encoders[ablation.encoder] for ablation in self.preset.ablations]
+        varied = [self.params.encoders[ablation.encoder] for ablation in self.preset.ablations]
         read = any(job.inputs.get("corpora") for job in self.work.values()) or any(
-            one.reads_corpora for one in named
+            encoder.reads_corpora for encoder in varied
         )
         if read or not text:
             return ""
-        where = f"presets.{self.name}"
+        preset = f"presets.{self.name}"
         return (
-            f"{', '.join(f'corpora.{name}' for name in text)}: text that no encoder of {where} reads; name an Emma-X "
-            f"encoder with text.text: corpora and steps under {where}.encoders, or take {', '.join(text)} out of "
-            f"{where}.corpora"
+            f"{', '.join(f'corpora.{name}' for name in text)}: text that no encoder of {preset} reads; name an Emma-X "
+            f"encoder with text.text: corpora and steps under {preset}.encoders, or take {', '.join(text)} out of "
+            f"{preset}.corpora"
         )
 
     def _add(self, verb: str, folder: str, settings: dict[str, Any], **given: Any) -> str:
@@ -167,20 +154,21 @@ class Grid:
         settings = {"cleaning": self.preset.cleaning.model_dump()}
         both = settings | {"splits": self.preset.splits.model_dump()}
         self.bitext = [
-            self._cleaned("prepare", f"{data}/bitext/{pair}", found, {"pair": pair, **both}, before)
-            for pair, found in sorted(pairs.items())
+            self._cleaned("prepare", f"{data}/bitext/{pair}", sources, {"pair": pair, **both}, before)
+            for pair, sources in sorted(pairs.items())
         ]
         # After the pairs, whose sentences for validation and test it leaves out.
         before["bitext"] = self.bitext
         self.text = [
             self._cleaned(
-                "shard", f"{data}/text/{language}", found, {"language": language, **settings}, before
+                "shard", f"{data}/text/{language}", sources, {"language": language, **settings}, before
             )
-            for language, found in sorted(languages.items())
+            for language, sources in sorted(languages.items())
         ]
         # The corpora that bring each pair, and each language's text.
         self._brought = {
-            name: [source["name"] for _, source in found] for name, found in {**pairs, **languages}.items()
+            name: [source["name"] for _, source in sources]
+            for name, sources in {**pairs, **languages}.items()
         }
         check_parts(self.params, self._brought)
 
@@ -197,7 +185,7 @@ class Grid:
             raise ConfigError(f"presets.{self.name}.{error}") from error
 
         def brought(folders: list[str]) -> list[str]:
-            return [one for one in folders if set(self._brought[Path(one).name]) & set(part.corpora)]
+            return [place for place in folders if set(self._brought[Path(place).name]) & set(part.corpora)]
 
         bitext, text = brought(self.bitext), brought(self.text)
         pairs = [Path(folder).name for folder in bitext]
@@ -211,7 +199,7 @@ class Grid:
         self,
         verb: str,
         folder: str,
-        found: Sequence[tuple[str, dict[str, Any]]],
+        sources: Sequence[tuple[str, dict[str, Any]]],
         settings: dict[str, Any],
         before: dict[str, list[str]],
     ) -> str:
@@ -219,11 +207,11 @@ class Grid:
         return self._add(
             verb,
             folder,
-            {**settings, "sources": [source for _, source in found]},
-            inputs={"roots": sorted({root for root, _ in found if root}), **before},
+            {**settings, "sources": [source for _, source in sources]},
+            inputs={"roots": sorted({root for root, _ in sources if root}), **before},
             own={
                 path: f"corpora.{source['name']}"
-                for root, source in found
+                for root, source in sources
                 for path in source.get("paths", [source["path"]] if "path" in source else [])
                 if not root or not path.startswith(f"{root}/")
             },
@@ -295,7 +283,7 @@ class Grid:
         """The kinds of encoders that making and opening this one use."""
         before = [self.params.encoders[origin] for origin in settings.origins.values()]
         saved = [] if kind(settings.kind).load else SAVED_AS
-        return sorted({settings.kind, *saved, *(kind for one in before for kind in self._kinds(one))})
+        return sorted({settings.kind, *saved, *(kind for origin in before for kind in self._kinds(origin))})
 
     def _tokens(self, settings: TrainingSettings, seen: Seen, start: list[str], home: str) -> str:
         """The job in `home` that cuts the text for an encoder, and for every other one that cuts it alike."""
@@ -477,12 +465,14 @@ class Grid:
 
     def _languages(self) -> dict[str, list[str]]:
         """The languages of a checkpoint, by the preset's frozen encoder that states none, from another entry for it."""
-        frozen = {name: one for name, one in self.params.encoders.items() if isinstance(one, FrozenSettings)}
-        stated = {one.checkpoint: one.languages for one in frozen.values() if one.languages}
+        frozen = {
+            name: entry for name, entry in self.params.encoders.items() if isinstance(entry, FrozenSettings)
+        }
+        stated = {entry.checkpoint: entry.languages for entry in frozen.values() if entry.languages}
         return {
-            name: stated[one.checkpoint]
-            for name, one in frozen.items()
-            if name in self.preset.encoders and not one.languages and one.checkpoint in stated
+            name: stated[entry.checkpoint]
+            for name, entry in frozen.items()
+            if name in self.preset.encoders and not entry.languages and entry.checkpoint in stated
         }
 
     def _licences(self) -> dict[str, str]:
@@ -492,7 +482,7 @@ class Grid:
             **self.sets,
             **{name: self.params.encoders[name] for name in self.preset.encoders},
         }
-        return {name: found for name, entry in chosen.items() if (found := getattr(entry, "licence", ""))}
+        return {name: licence for name, entry in chosen.items() if (licence := getattr(entry, "licence", ""))}
 
     def _papers(self) -> None:
         """The rule of papers.smk: a paper's numbers beside those of this run."""

@@ -47,16 +47,11 @@ FILES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Job(Work):
-    """Work with its key.
-
-    Attributes:
-        code: the digest of each module that it runs, by name.
-        files: SHA-256 of every outside file that it reads, by path.
-    """
+    """Work with its key."""
 
     key: str
-    code: Mapping[str, str]
-    files: Mapping[str, str]
+    code: Mapping[str, str]  # the digest of each module that it runs, by name
+    files: Mapping[str, str]  # SHA-256 of every outside file that it reads, by path
 
     @property
     def folders(self) -> list[str]:
@@ -150,8 +145,8 @@ class Plan(Grid):
                 named = (
                     getattr(self.params, section).get(name) if section in ("corpora", "benchmarks") else None
                 )
-                how = getattr(named, "obtain", "") or "put it there or correct the entry"
-                raise ConfigError(f"{entry}: {path} does not exist; {how}")
+                advice = getattr(named, "obtain", "") or "put it there or correct the entry"
+                raise ConfigError(f"{entry}: {path} does not exist; {advice}")
 
     def as_json(self, key: str) -> str:
         """The job as the JSON that its verb reads."""
@@ -256,8 +251,8 @@ class Plan(Grid):
         """How many GPUs the job takes."""
         job, device = self.of_key(key), self.params.device
         # Evaluations search on a GPU only where it is asked for.
-        found = device == "auto" and job.verb != "evaluate" and any(Path("/dev").glob("nvidia[0-9]*"))
-        return int(device.startswith("cuda") or found) * self.processes(key)
+        present = device == "auto" and job.verb != "evaluate" and any(Path("/dev").glob("nvidia[0-9]*"))
+        return int(device.startswith("cuda") or present) * self.processes(key)
 
     def processes(self, key: str) -> int:
         """How many processes train an encoder together; 1 for other jobs."""

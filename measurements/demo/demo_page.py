@@ -1,4 +1,4 @@
-"""Write the tables of README.md beside it from the numbers that a run of the demo leaves.
+"""Write the tables of README.md from the numbers that a run of the demo leaves.
 
     python measurements/demo/demo_page.py results/plots/corner.csv
 

@@ -1,4 +1,4 @@
-"""What 100 to 10,000 pairs of one's own language add to the ready model: README.md beside it.
+"""What 100 to 10,000 pairs of one's own language add to the ready model (README.md).
 
     orthoglot get small --output ready
     python measurements/few-pairs/few_pairs.py --model ready --cache vectors.sqlite \

@@ -1,4 +1,4 @@
-"""How well translations are found with fewer dimensions and fewer bits: README.md beside it.
+"""How well translations are found with fewer dimensions and fewer bits (README.md).
 
     python measurements/fewer-dimensions/dimensions.py models/demo/decomposers/me5-small-4bit/plda/seed1 \
         --data ../shared/data --cache vectors

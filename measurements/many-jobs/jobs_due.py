@@ -83,7 +83,7 @@ def changes(revision: str, until: str, count: int) -> list[set[str]]:
     shown = ("--raw", "--no-abbrev", "-M", "--format=commit %H")
     log = git("log", *shown, f"{counted[-1]}^..{revision}", "--", "src").splitlines()
     later: dict[str, str] = {}  # the names that files have now, by earlier names
-    found: dict[str, set[str]] = {commit: set() for commit in counted}
+    edited: dict[str, set[str]] = {commit: set() for commit in counted}
     commit = ""
     for line in log:
         if line.startswith("commit "):
@@ -95,10 +95,10 @@ def changes(revision: str, until: str, count: int) -> list[set[str]]:
         path = later.get(paths[-1], paths[-1])
         if status[0] == "R":
             later[paths[0]] = path
-        if status[0] in "MR" and path.endswith(".py") and commit in found and code(before) != code(after):
+        if status[0] in "MR" and path.endswith(".py") and commit in edited and code(before) != code(after):
             name = path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__")
-            found[commit].add(name.replace("/", "."))
-    return list(found.values())
+            edited[commit].add(name.replace("/", "."))
+    return list(edited.values())
 
 
 def main() -> None:

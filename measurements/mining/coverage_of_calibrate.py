@@ -1,4 +1,4 @@
-"""How often what `orthoglot calibrate` prints holds: README.md beside it#what-calibrate-promises.
+"""How often what `orthoglot calibrate` prints holds (README.md#what-calibrate-promises).
 
     orthoglot get small --output ready
     python measurements/mining/coverage_of_calibrate.py --model ready --text TEXTS --checkpoint work \

@@ -1,4 +1,4 @@
-"""Precision and recall of mining on real text: README.md beside it.
+"""Precision and recall of mining on real text (README.md).
 
     python measurements/mining/mining_quality.py --models models/real-evaluation/decomposers/me5-small-4bit \
         --data ../shared/data --more ../shared/data_more --cache vectors.sqlite -o measurements/mining/mining.csv

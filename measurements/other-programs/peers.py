@@ -1,4 +1,4 @@
-"""Other programs on the same text and, where they take vectors, the same vectors, in one run: README.md beside it.
+"""Other programs on the same text and, where they take vectors, the same vectors, in one run (README.md).
 
     python measurements/other-programs/peers.py align filter mine erase --model MODEL --peers PEERS \
         --shared ../shared --cache vectors.sqlite -o measurements/other-programs/peers

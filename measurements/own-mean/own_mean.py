@@ -1,4 +1,4 @@
-"""What a text's own mean changes, on text that no choice was made on: README.md beside it.
+"""What a text's own mean changes, on text that no choice was made on (README.md).
 
     orthoglot get small --output ready
     python measurements/own-mean/own_mean.py --model ready --text XCOPA MOZILLA --checkpoint work \

@@ -1,4 +1,4 @@
-"""How many pairs a closed form needs: README.md beside it.
+"""How many pairs a closed form needs (README.md).
 
     orthoglot get small --output ready
     python measurements/pairs-needed/pairs_needed.py --model ready --text TEXTS --checkpoint work \

@@ -1,4 +1,4 @@
-"""Which faults of a translation its score finds: README.md beside it#what-a-cosine-finds.
+"""Which faults of a translation its score finds (README.md#what-a-cosine-finds).
 
     orthoglot get small --output ready
     python measurements/scoring/detection.py --model ready --text TEXTS -o measurements/scoring/detection.csv

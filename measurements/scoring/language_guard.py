@@ -1,4 +1,4 @@
-"""What the language identifier and the language parts notice in `orthoglot filter`: README.md beside it.
+"""What the language identifier and the language parts notice in `orthoglot filter` (README.md).
 
     python measurements/scoring/language_guard.py --encoder ENCODER_FOLDER --cache vectors.sqlite \
         -o measurements/scoring/guard

@@ -1,4 +1,4 @@
-"""Quality estimation and filtering on real text: README.md beside it.
+"""Quality estimation and filtering on real text (README.md).
 
     python measurements/scoring/scoring_quality.py --models models/real-evaluation/decomposers/me5-small-4bit \
         --data ../shared/data --more ../shared/data_more --cache vectors.sqlite -o measurements/scoring/scoring

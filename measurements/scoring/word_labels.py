@@ -1,4 +1,4 @@
-"""How well `orthoglot score --words` finds the words that people changed: README.md beside it.
+"""How well `orthoglot score --words` finds the words that people changed (README.md).
 
     python measurements/scoring/word_labels.py --model original=weights/me5-small-4bit --model plda=my-model \
         -o measurements/scoring/words

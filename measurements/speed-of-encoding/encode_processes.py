@@ -4,7 +4,7 @@
 
 CHECKPOINT: a folder for transformers and sentence-transformers, such as `orthoglot get me5-small` writes. The
 sentences are the first columns of the files, as many of each. All ways take turns, in one run; loading is not timed.
-README.md beside it has a table that this printed.
+README.md has a table that this printed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the encoder's precision costs and gains on a CPU: README.md beside it.
+"""What the encoder's precision costs and gains on a CPU (README.md).
 
     python measurements/speed-of-encoding/precision.py MODEL data/PRESET/benchmarks/tatoeba-112 \
         data/PRESET/benchmarks/sts17 ...

@@ -1,4 +1,4 @@
-"""The test of README.md beside it: PLDA and published methods on text that no choice was made on.
+"""The test of README.md: PLDA and published methods on text that no choice was made on.
 
     snakemake --cores 2 --configfile measurements/unseen-text/method.yaml --until prepare
     python measurements/unseen-text/method.py --encoder me5=weights/me5-small-4bit \

@@ -1,4 +1,4 @@
-"""The test sets of README.md beside it: fetched, checked against their digests, and read."""
+"""The test sets of README.md: fetched, checked against their digests, and read."""
 
 from __future__ import annotations
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import reprlib
-from collections.abc import Collection, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import ValidationError
+from typing import Any, Literal, get_args
 
 from orthoglot import yaml_files
 from orthoglot.encoders import kinds
@@ -15,11 +15,10 @@ from orthoglot.encoders.settings import EncoderEntry
 from orthoglot.entries import known, merged, resolved
 from orthoglot.errors import ConfigError
 from orthoglot.objectives import check_method
-from orthoglot.settings import describe
+from orthoglot.settings import checked
 from orthoglot.training.settings import MethodSettings
 
 Section = Literal["corpora", "benchmarks", "encoders", "methods", "variants"]
-NO_FIELDS: Mapping[str, Collection[str]] = {}
 
 
 def shipped() -> Path:
@@ -68,6 +67,26 @@ def section(name: Section, values: Mapping[str, Any], params: Path) -> dict[str,
     return merged(mapping(folder_of(params) / f"{name}.yaml"), written)
 
 
+@contextmanager
+def naming_file(values: Mapping[str, Any], params: Path) -> Iterator[None]:
+    """Begin each ConfigError of such a block with the file that has the entry: params.yaml, or one of the catalogue.
+
+    Args:
+        values: the content of params.yaml.
+        params: where it lies.
+    """
+    try:
+        yield
+    except ConfigError as error:
+        file = params
+        if place := re.match(rf"(?:unknown key ')?({'|'.join(get_args(Section))})\.([^:']+)", str(error)):
+            name, key = place.groups()
+            # A name may have dots of its own.
+            here = any(f"{key}.".startswith(f"{entry}.") for entry in values.get(name) or {})
+            file = params if here else folder_of(params) / f"{name}.yaml"
+        raise ConfigError(f"{file}: {error}") from error
+
+
 def encoder_fields() -> dict[str, frozenset[str]]:
     """Names of the settings by kind of encoder."""
     return {name: frozenset(kinds.kind(name).settings.model_fields) for name in kinds.names()}
@@ -79,42 +98,37 @@ def method(name: str, params: Path | None = None) -> MethodSettings:
     Raises:
         ConfigError: there is no such method, which names the known ones, or its settings are wrong.
     """
-    values = _entry("methods", name, params, NO_FIELDS)
-    try:
-        settings = MethodSettings.model_validate(values)
-        check_method(settings.architecture, settings.partners, settings.terms)
-    except ValidationError as error:
-        raise ConfigError(f"methods.{name}: {describe(error, MethodSettings)}") from error
-    except ConfigError as error:
-        raise ConfigError(f"methods.{name}: {error}") from error
+    params = params or shipped()
+    values = mapping(params)
+    entries = section("methods", values, params)
+    known(name, entries, "method")
+    with naming_file(values, params):
+        entry = resolved("methods", entries, {})[name]
+        try:
+            settings = checked(MethodSettings, entry)
+            check_method(settings.architecture, settings.partners, settings.terms)
+        except ConfigError as error:
+            raise ConfigError(f"methods.{name}: {error}") from error
     return settings
 
 
-def encoder(name: str, params: Path | None = None) -> EncoderEntry:
-    """An encoder of the catalogue, likewise."""
-    return _encoder(name, _entry("encoders", name, params, encoder_fields()))
+def encoders(params: Path) -> dict[str, EncoderEntry]:
+    """The encoders of the catalogue that belongs to `params`, by name.
 
-
-def encoders(params: Path | None = None) -> dict[str, EncoderEntry]:
-    """All encoders of the catalogue, by name."""
-    params = params or shipped()
-    entries = resolved("encoders", section("encoders", mapping(params), params), encoder_fields())
-    return {name: _encoder(name, values) for name, values in entries.items()}
+    Raises:
+        ConfigError: the settings of one are wrong.
+    """
+    values = mapping(params)
+    entries = section("encoders", values, params)
+    with naming_file(values, params):
+        complete = resolved("encoders", entries, encoder_fields())
+        return {name: _encoder(name, entry) for name, entry in complete.items()}
 
 
 def _encoder(name: str, values: Any) -> EncoderEntry:
     """The settings of an encoder's entry in full."""
     known(values.get("kind") if isinstance(values, dict) else None, kinds.names(), f"encoders.{name}.kind")
-    settings = kinds.kind(values["kind"]).settings
     try:
-        return settings.model_validate(values)
-    except ValidationError as error:
-        raise ConfigError(f"encoders.{name}: {describe(error, settings)}") from error
-
-
-def _entry(name: Section, entry: str, params: Path | None, fields: Mapping[str, Collection[str]]) -> Any:
-    """An entry in full."""
-    params = params or shipped()
-    entries = section(name, mapping(params), params)
-    known(entry, entries, name.removesuffix("s"))
-    return resolved(name, entries, fields)[entry]
+        return checked(kinds.kind(values["kind"]).settings, values)
+    except ConfigError as error:
+        raise ConfigError(f"encoders.{name}: {error}") from error

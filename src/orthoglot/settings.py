@@ -6,7 +6,7 @@ import re
 import reprlib
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -19,8 +19,10 @@ from pydantic import (
 )
 
 from orthoglot.entries import closest
+from orthoglot.errors import ConfigError
 from orthoglot.languages import canonical
 
+Checked = TypeVar("Checked", bound=BaseModel)
 Share = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
@@ -70,7 +72,19 @@ class Settings(BaseModel):
     )
 
 
-def describe(error: ValidationError, settings: type[BaseModel]) -> str:
+def checked(settings: type[Checked], values: Any) -> Checked:
+    """Settings of a class, of values as they are written.
+
+    Raises:
+        ConfigError: the first thing that is wrong, in one line.
+    """
+    try:
+        return settings.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError(_describe(error, settings)) from error
+
+
+def _describe(error: ValidationError, settings: type[BaseModel]) -> str:
     """The first problem of a validation error of some settings in one line.
 
     A misspelt key comes with the nearest known one.

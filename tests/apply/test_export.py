@@ -463,6 +463,7 @@ def test_a_split_of_vectors_is_exported_with_its_encoder(
     assert f"({expected.shape[1]} numbers, length 1)" in card
     assert f"{split.decomposer_.details['train_pairs']} sentence pairs to train on" in card
     assert "license: mit" in card
+    # A card goes to the public: no path of the machine that made the model.
     assert not re.search(r"/tmp/|/root/|/home/", card)
     # The encoder that was given is as it was.
     np.testing.assert_array_equal(library_encoder.encode(SENTENCES), given)

@@ -299,6 +299,7 @@ def test_a_pipeline_takes_the_languages_by_the_name_of_its_step() -> None:
         pipe.transform(A), orthoglot.Decomposer().fit(A, B, "en", "gn").transform(A)
     )
     assert pipe.get_feature_names_out()[0] == "decomposer0"
+    # joblib sends pipelines to other processes so.
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(pipe)).transform(A), pipe.transform(A))
 
 

@@ -643,7 +643,7 @@ def test_emss_checkpoint_becomes_an_encoder_and_a_damaged_one_a_line(
             "theirs/EMS_model.pt: not weights of EMS",
         ),
         (["ems-paper", "absent.pt", "--output", "new"], 3, "absent.pt is not on this machine; fetch both"),
-        (["ems-paper", "theirs/EMS_model.pt"], 2, "weights/ems-paper exists"),
+        (["ems-paper", "theirs/EMS_model.pt"], 2, "weights/ems-paper: exists"),
         (["ems-paper", "--output", "new"], 2, "name its FILE; fetch both files with: curl"),
         (["ems-paper", "--from", "hub"], 2, "takes a FILE of its authors"),
         (["labse", "theirs/EMS_model.pt"], 2, "kind pretrained takes no FILES"),

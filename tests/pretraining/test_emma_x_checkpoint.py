@@ -36,7 +36,7 @@ from orthoglot.study.pretraining.emma_x_phases import EmmaXBatch, EmmaXState, Te
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 from orthoglot.study.pretraining.masking import IGNORED, hidden_tokens
 from orthoglot.study.pretraining.networks import TrainableEncoder, trainable_encoder
-from orthoglot.study.pretraining.text import PrepareTextSettings, prepare_text
+from orthoglot.study.pretraining.prepare_text import PrepareTextSettings, prepare_text
 from orthoglot.study.pretraining.trainings.emma_x import pretrain_emma_x
 from orthoglot.study.pretraining.trainings.mlm import pretrain_mlm
 

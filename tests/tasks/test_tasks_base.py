@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orthoglot.decomposers.base import unit
+from orthoglot.decomposers.views import view
 from orthoglot.errors import DataError
 from orthoglot.finite import usable
 from orthoglot.statistics.records import COMPUTED, FIELDS, NUMBERS, Record, read_records, write_records
 from orthoglot.study.report.frame import frame
-from orthoglot.study.tasks.base import view
 
 
 def record(**changes: object) -> Record:

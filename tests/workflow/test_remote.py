@@ -187,6 +187,7 @@ def test_a_damaged_object_is_refused_until_it_is_whole(
 def test_without_verify_the_receipt_finds_what_dvc_accepts(
     clone: Workspace, ran: Workspace, server: SftpServer
 ) -> None:
+    # DVC's own setting: it does not compare digests of what it pulls. The receipt has to find the damage.
     connect(clone, server, verify=False)
     damaged = server.store / object_of(ran, VECTORS)
     whole = damaged.read_bytes()

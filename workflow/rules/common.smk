@@ -38,7 +38,7 @@ def log_of(folder):
 
 
 def benchmark_of(folder):
-    """What the job that makes a folder took, beside its log."""
+    """The file with the seconds and the memory of the job that makes a folder."""
     return f"logs/{folder}.{{key}}.tsv"
 
 
@@ -84,7 +84,7 @@ def receipts_of(job, names):
     needed = [
         plan.jobs[folder] for folder in job.folders if re.fullmatch(names, folder)
     ]
-    receipts = [one.receipt for one in needed]
+    receipts = [source.receipt for source in needed]
     if not plan.done(job.folder):
         return receipts if Path(job.receipt).exists() else ancient(receipts)
     if {job.verb, job.receipt} & set(settings.forcerun):
@@ -92,6 +92,6 @@ def receipts_of(job, names):
     present = (
         settings.forceall
         or settings.forcerun
-        or all(plan.done(one.folder) for one in needed)
+        or all(plan.done(source.folder) for source in needed)
     )
     return ancient(receipts) if present else []

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import torch
-from pydantic import ValidationError
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
@@ -29,7 +28,7 @@ from orthoglot.encoders.threads import cpu_threads
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import blank, not_finite
 from orthoglot.languages import canonical
-from orthoglot.settings import describe
+from orthoglot.settings import checked
 from orthoglot.text.strings import strings
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import Data, fit_decomposer
@@ -358,21 +357,19 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if self.shrinkage is None:
             return method
         try:
-            return MethodSettings.model_validate(
-                {**method.model_dump(exclude_none=True), "shrinkage": _plain(self.shrinkage)}
+            return checked(
+                MethodSettings, {**method.model_dump(exclude_none=True), "shrinkage": _plain(self.shrinkage)}
             )
-        except ValidationError as error:
-            raise ConfigError(f"method {self.method}: {describe(error, MethodSettings)}") from error
+        except ConfigError as error:
+            raise ConfigError(f"method {self.method}: {error}") from error
 
     def _recipe(self) -> DecompositionSettings:
         if not 0 <= self.valid_share < 1:
             raise ConfigError(f"valid_share {self.valid_share}: must be in [0, 1)")
-        try:
-            return DecompositionSettings(
-                **{name: _plain(getattr(self, name)) for name in DecompositionSettings.model_fields}
-            )
-        except ValidationError as error:
-            raise ConfigError(describe(error, DecompositionSettings)) from error
+        return checked(
+            DecompositionSettings,
+            {name: _plain(getattr(self, name)) for name in DecompositionSettings.model_fields},
+        )
 
     def _seed(self) -> int:
         seed = self._either("seed", "random_state")

@@ -6,15 +6,14 @@ import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from orthoglot import __version__
 from orthoglot.decomposers.base import Decomposer
+from orthoglot.decomposers.views import view
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
 from orthoglot.search.hits import facts, hits
-from orthoglot.statistics.records import ALL, VIEWS, Record, View
+from orthoglot.statistics.records import ALL, VIEWS, Record
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.statistics.summary import Key, summarise
@@ -120,34 +119,24 @@ def retrieval(
             for queries, more in zip((source, target), (others or {}).get(pair, ((), ())), strict=True)
         ]
         stored = [store.take(store.rows(side, code)) for side, code in zip(sides, languages, strict=True)]
-        for view in VIEWS:
-            x, y = _seen(decomposer, stored, languages, view)
-            forward, backward = hits(x, y, n=len(source))
-            for scores, (code, other), candidates in (
-                (forward, languages, sides[1]),
-                (backward, languages[::-1], sides[0]),
+        directions = (languages, sides[1]), (languages[::-1], sides[0])
+        keys = keys_of(source)
+        for name in VIEWS:
+            x, y = (
+                view(vectors, decomposer, code, name, other)
+                for vectors, (code, other) in zip(stored, (languages, languages[::-1]), strict=True)
+            )
+            for scores, ((code, other), candidates) in zip(
+                hits(x, y, n=len(source)), directions, strict=True
             ):
-                key = Key("heldout", "test", f"{code}->{other}", view, seed)
-                scored[key] = Scores(scores, keys_of(source))
+                key = Key("heldout", "test", f"{code}->{other}", name, seed)
+                scored[key] = Scores(scores, keys)
                 stated[key] = facts(key.subset, len(candidates), dropped)
     made = {"identity": decomposer.identity, "orthoglot": __version__}
     encoder, method = decomposer.encoder, decomposer.method
     records = summarise(scored, stated, INTERVALS, encoder=encoder, method=method, made=made)
     # One seed is its own mean.
     return [record for record in records if record.seed == seed]
-
-
-def _seen(
-    decomposer: Decomposer, sides: Sequence[np.ndarray], languages: tuple[str, str], view: View
-) -> list[np.ndarray]:
-    """One view of the vectors of both sides."""
-    if view == "sentence":
-        return [np.asarray(vectors, dtype=np.float32) for vectors in sides]
-    parts = [
-        decomposer.transform(vectors.astype(np.float32), code, other)
-        for vectors, code, other in zip(sides, languages, languages[::-1], strict=True)
-    ]
-    return [np.asarray(getattr(part, view), dtype=np.float32) for part in parts]
 
 
 def _new(sentences: Sequence[str], known: Sequence[str]) -> list[str]:

@@ -176,6 +176,6 @@ def _check_package() -> None:
 
 
 def _encoder(name: str) -> PretrainedSettings:
-    settings = catalogue.encoder(name)
+    settings = catalogue.encoders(catalogue.shipped())[name]
     assert isinstance(settings, PretrainedSettings)
     return settings

@@ -126,7 +126,7 @@ for name in COMMANDS.split():
 app.add_typer(
     typer.Typer(cls=Study),
     name="study",
-    help="Plan, read and compare runs of the workflow; orthoglot study --help lists the commands.",
+    help="Plan, read and compare runs of the workflow, with commands of its own.",
     no_args_is_help=True,
 )
 

@@ -102,13 +102,11 @@ def fit(
 
     Example: orthoglot fit --bitext en-gn.tsv.gz --pair en-gn --output my-model
     """
-    from pydantic import ValidationError
-
     from orthoglot import catalogue
     from orthoglot.apply.arguments import texts_by_pair
     from orthoglot.formats.sources import write_bad_rows
     from orthoglot.languages import parse_pair
-    from orthoglot.settings import describe
+    from orthoglot.settings import checked
     from orthoglot.text.splitting import SplitSettings
     from orthoglot.training.settings import DecompositionSettings
 
@@ -117,21 +115,19 @@ def fit(
     options.check_place(output)
     options.check_outputs(bad, inputs=[Path(name) for text in bitext for name in (text, *text.split(","))])
     chosen = catalogue.method(method, params)
-    try:
-        recipe = DecompositionSettings(
-            learning_rate=learning_rate,
-            batch_size=batch_size,
-            max_epochs=max_epochs,
-            patience=patience,
-            stopping=stopping,
-        )
-        # Not the training's seed: models of other seeds are measured on the same sentences.
-        splits = SplitSettings(
-            seed=1, valid=valid_share, test=test_share, max_train=0, max_valid=0, max_test=0
-        )
-    except ValidationError as error:
-        settings = SplitSettings if error.title == SplitSettings.__name__ else DecompositionSettings
-        raise ConfigError(describe(error, settings)) from error
+    recipe = checked(
+        DecompositionSettings,
+        {
+            "learning_rate": learning_rate,
+            "batch_size": batch_size,
+            "max_epochs": max_epochs,
+            "patience": patience,
+            "stopping": stopping,
+        },
+    )
+    # Not the training's seed: models of other seeds are measured on the same sentences.
+    shares = {"valid": valid_share, "test": test_share}
+    splits = checked(SplitSettings, {"seed": 1, **shares, "max_train": 0, "max_valid": 0, "max_test": 0})
 
     with options.vectors_folder(checkpoint, output) as work:
         texts = texts_by_pair(bitext, pair, options.columns_of(columns), work / "standard-input")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from orthoglot.encoders.kinds.pretrained import PretrainedSettings
     from orthoglot.encoders.settings import EncoderEntry
 
-READY = "small"  # the ready model
+READY = "small"  # as NAME of apply/ready.py, whose libraries take a second
 
 
 def get(
@@ -106,11 +106,8 @@ def get(
 
 def _ready(output: Path | None) -> None:
     """Write the ready model."""
-    from orthoglot.apply.arguments import check_new
-
     if output is not None:
-        check_new(output)
-        options.check_place(output)
+        _check_new(output)
     from orthoglot.apply import ready
 
     folder = output or ready.usual_folder("give --output")
@@ -150,14 +147,16 @@ def _published_laser(
         raise ConfigError(
             f"encoder {name}: name its weights and its vocabulary; {hint(name.upper(), str(output))}"
         )
-    options.check_place(output)
+    _check_new(output)
     release = convert(files[0], list(files[1:]), output)
     options.say(f"{output}: {release}, {settings.licence}")
 
 
 def _check_new(output: Path) -> None:
-    if output.exists():
-        raise ConfigError(f"{output} exists; remove it or give another --output")
+    """Refuse an output that exists, or that may not be written."""
+    from orthoglot.apply.arguments import check_new
+
+    check_new(output)
     options.check_place(output)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
-from pydantic import Field, SerializeAsAny, ValidationError, model_validator
+from pydantic import Field, SerializeAsAny, model_validator
 
-from orthoglot.catalogue import Section, encoder_fields, folder_of, mapping, section
+from orthoglot.catalogue import Section, encoder_fields, mapping, naming_file, section
 from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.encoders import kinds
@@ -25,7 +24,7 @@ from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.languages import parse_pair
 from orthoglot.objectives import check_method
 from orthoglot.registry import entry_of, having
-from orthoglot.settings import Language, Name, Settings, Whole, describe
+from orthoglot.settings import Language, Name, Settings, Whole, checked
 from orthoglot.study.benchmarks import kinds as benchmark_kinds
 from orthoglot.study.benchmarks.base import Benchmark
 from orthoglot.study.finetuning.settings import FINE_TUNED, RECIPES, FineTuningSettings, Stage
@@ -36,7 +35,7 @@ from orthoglot.text.splitting import SplitSettings
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
 ALL = "all"
-CATALOGUES: tuple[Section, ...] = ("corpora", "benchmarks", "encoders", "methods", "variants")
+CATALOGUES: tuple[Section, ...] = get_args(Section)
 if TYPE_CHECKING:
     CorpusSettings = Corpus
     BenchmarkSettings = Benchmark
@@ -322,10 +321,10 @@ class Params(Settings):
         origin = self.encoders[ablation.encoder]
         changed = merged(origin.model_dump(), self.variants[origin.kind][name])
         try:
-            return type(origin).model_validate({**changed, "seed": seed})
-        except ValidationError as error:
+            return checked(type(origin), {**changed, "seed": seed})
+        except ConfigError as error:
             raise ConfigError(
-                f"{ablation.encoder} cannot be changed as variants.{origin.kind}.{name} says: {describe(error, Params)}"
+                f"{ablation.encoder} cannot be changed as variants.{origin.kind}.{name} says: {error}"
             ) from error
 
     @property
@@ -464,16 +463,8 @@ def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Params:
     """
     values = merged(mapping(path), overrides or {})
     complete = values | {name: section(name, values, path) for name in CATALOGUES}
-    try:
+    with naming_file(values, path):
         return check(complete)
-    except ConfigError as error:
-        file = path
-        if place := re.match(rf"(?:unknown key ')?({'|'.join(CATALOGUES)})\.([^:']+)", str(error)):
-            catalogue, key = place.groups()
-            # A name may have dots of its own.
-            here = any(f"{key}.".startswith(f"{name}.") for name in values.get(catalogue) or {})
-            file = path if here else folder_of(path) / f"{catalogue}.yaml"
-        raise ConfigError(f"{file}: {error}") from error
 
 
 def check(values: Mapping[str, Any]) -> Params:
@@ -489,7 +480,4 @@ def check(values: Mapping[str, Any]) -> Params:
         for section in ("presets", *CATALOGUES[:-1])
         if section in values
     }
-    try:
-        return Params.model_validate({**values, **entries})
-    except ValidationError as error:
-        raise ConfigError(describe(error, Params)) from error
+    return checked(Params, {**values, **entries})

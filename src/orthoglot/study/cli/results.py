@@ -42,6 +42,8 @@ def results(
 
     if (models is None) != (output is None):
         raise ConfigError("--models and --output go together")
+    if advice and models is not None:
+        raise ConfigError("--advice exports no model: give --models without it")
     if as_json and not advice:
         raise ConfigError("--json is the form of --advice")
     file = run / "records.jsonl" if run.is_dir() or not run.exists() else run

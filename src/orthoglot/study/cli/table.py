@@ -13,10 +13,7 @@ from orthoglot.cli import options
 def table(
     paper: Annotated[str, typer.Argument(help="oracle, seed, ems-encoders, xrete; or claims")],
     records: options.RecordsFile,
-    output: Annotated[
-        Path,
-        typer.Argument(help="folder for PAPER-table.md and the like"),
-    ],
+    output: Annotated[Path, typer.Argument(help="folder for the tables as Markdown, HTML, CSV and JSON")],
 ) -> None:
     """Write a paper's tables with a run's numbers, or what ORACLE and SEED claim, tested on a run.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orthoglot.study.jobs.job import Job
-from orthoglot.study.pretraining.text import PrepareTextSettings, prepare_text
+from orthoglot.study.pretraining.prepare_text import PrepareTextSettings, prepare_text
 
 
 def run(job: Job) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from orthoglot.statistics.records import ALL, PROPORTIONS
-from orthoglot.study.language_families import family
 from orthoglot.study.report.frame import rows, where
+from orthoglot.study.report.language_families import family
 from orthoglot.study.report.queries import undivided
 
 # The deepest colour stands for the change that this share of a method's scores does not exceed, and this share of the

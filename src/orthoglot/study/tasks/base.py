@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from orthoglot.errors import DataError
+from orthoglot.decomposers.views import view
 from orthoglot.statistics.records import VIEWS, View
 from orthoglot.statistics.resampling import Scores
 from orthoglot.study.benchmarks.base import PairSet
@@ -183,34 +183,6 @@ class PairTask:
             "source": (pairs.source_sentences, pairs.source),
             "target": (pairs.target_sentences, pairs.target),
         }
-
-
-def view(
-    vectors: np.ndarray,
-    decomposer: Decomposer | None,
-    language: str,
-    name: View,
-    partner: str | None = None,
-) -> np.ndarray:
-    """One view of sentence vectors of one language.
-
-    Args:
-        vectors: (N, D) of the frozen encoder.
-        decomposer: None gives the sentence view only.
-        language: canonical code; closed-form decomposers need it.
-        name: which view.
-        partner: the other language of the pair, if it is about a pair.
-    Returns:
-        (N, D) float32.
-    Raises:
-        DataError: a meaning or language view without a decomposer.
-    """
-    if name == "sentence":
-        return np.asarray(vectors, dtype=np.float32)
-    if decomposer is None:
-        raise DataError(f"the {name} view needs a decomposer, and this evaluation has none")
-    parts = decomposer.transform(np.asarray(vectors, dtype=np.float32), language, partner)
-    return np.asarray(getattr(parts, name), dtype=np.float32)
 
 
 def other(languages: Iterable[str], language: str) -> str | None:

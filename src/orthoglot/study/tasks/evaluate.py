@@ -13,6 +13,7 @@ import numpy as np
 from orthoglot import __version__
 from orthoglot.decomposers import architecture as named
 from orthoglot.decomposers.base import Decomposer, load_decomposer
+from orthoglot.decomposers.views import view
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.progress import track
@@ -20,17 +21,7 @@ from orthoglot.statistics.records import View, write_records
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.summary import Blocks, Key, Scored, summarise, write_scores
 from orthoglot.study.benchmarks.collected import read_source
-from orthoglot.study.tasks.base import (
-    AnyTask,
-    Examples,
-    Task,
-    TaskData,
-    Vectors,
-    WholeTask,
-    by_view,
-    other,
-    view,
-)
+from orthoglot.study.tasks.base import AnyTask, Examples, Task, TaskData, Vectors, WholeTask, by_view, other
 from orthoglot.study.tasks.examples import EXAMPLES, Shown, write_examples
 from orthoglot.study.tasks.heldout import pair_set
 from orthoglot.study.tasks.projections import Map, TextMap, project, project_pair, write_map, write_text_maps

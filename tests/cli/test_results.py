@@ -85,6 +85,12 @@ def test_nothing_to_export_is_one_line(run: Path, monkeypatch: pytest.MonkeyPatc
     assert "--models and --output go together" in str(alone.exception)
 
 
+def test_advice_exports_no_model(run: Path) -> None:
+    both = invoke(run, "--advice", "--models", str(run / "models"), "--output", str(run / "model"))
+    assert str(both.exception) == "--advice exports no model: give --models without it"
+    assert not (run / "model").exists()
+
+
 def test_a_folder_without_a_report_is_one_line(tmp_path: Path) -> None:
     error = CliRunner().invoke(app, ["study", "results", str(tmp_path)]).exception
     assert isinstance(error, DataError)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from orthoglot.errors import DataError
-from orthoglot.study.pretraining import text as module
-from orthoglot.study.pretraining.text import PrepareTextSettings, prepare_text
+from orthoglot.study.pretraining import prepare_text as module
+from orthoglot.study.pretraining.prepare_text import PrepareTextSettings, prepare_text
 from orthoglot.text.bitext import SentencePair, write_pairs
 from orthoglot.text.prepared import describe_text, stream_text
 

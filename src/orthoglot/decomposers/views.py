@@ -1,0 +1,37 @@
+"""The three views of a sentence vector: the vector itself, its meaning part and its language part."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orthoglot.decomposers.base import Decomposer
+from orthoglot.errors import DataError
+from orthoglot.statistics.records import View
+
+
+def view(
+    vectors: np.ndarray,
+    decomposer: Decomposer | None,
+    language: str,
+    name: View,
+    partner: str | None = None,
+) -> np.ndarray:
+    """One view of sentence vectors of one language.
+
+    Args:
+        vectors: (N, D) of the frozen encoder.
+        decomposer: None gives the sentence view only.
+        language: canonical code; closed-form decomposers need it.
+        name: which view.
+        partner: the other language of the pair, if it is about a pair.
+    Returns:
+        (N, D) float32.
+    Raises:
+        DataError: a meaning or language view without a decomposer.
+    """
+    if name == "sentence":
+        return np.asarray(vectors, dtype=np.float32)
+    if decomposer is None:
+        raise DataError(f"the {name} view needs a decomposer, and this evaluation has none")
+    parts = decomposer.transform(np.asarray(vectors, dtype=np.float32), language, partner)
+    return np.asarray(getattr(parts, name), dtype=np.float32)
