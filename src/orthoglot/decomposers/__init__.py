@@ -16,12 +16,10 @@ if TYPE_CHECKING:
 
 
 def names() -> list[str]:
-    """The names of the architectures, in order of the alphabet."""
-    # The settings spell them like the modules.
+    """The names of the architectures, spelt like their modules, in alphabetical order."""
     return [name.replace("-", "_") for name in registry.names(architectures)]
 
 
 def architecture(name: str) -> Trained | ClosedForm:
     """The architecture of one of the `names`."""
-    form: Trained | ClosedForm = registry.load(architectures, name.replace("_", "-")).ARCHITECTURE
-    return form
+    return registry.load(architectures, name.replace("_", "-")).ARCHITECTURE

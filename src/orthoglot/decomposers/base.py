@@ -30,15 +30,18 @@ WEIGHTS = "weights.safetensors"
 SHA256 = "sha256"
 # What decomposer.json states of a decomposer, and its type there.
 STATED = {
-    **{"architecture": str, "method": str, "encoder": str, "identity": str},
-    **{"languages": list, "dim": int, "details": dict},
+    "architecture": str,
+    "method": str,
+    "encoder": str,
+    "identity": str,
+    "languages": list,
+    "dim": int,
+    "details": dict,
 }
 # The weights of a linear map.
 MAP = {"weight": "D D", "bias": "D"}
-# The only weight that is a whole number: how many latents stay active.
-COUNT = "active"
-# The weight of methods whose meaning part has its numbers in falling order of worth.
-WORTH = "worth"
+COUNT = "active"  # the only weight that is a whole number: how many latents stay active
+WORTH = "worth"  # the weight of methods whose meaning part has its numbers in falling order of worth
 Weights = Mapping[str, np.ndarray]
 Split = tuple[np.ndarray, np.ndarray]
 
@@ -53,11 +56,7 @@ class Languages:
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """Position of each language among the known ones (N,).
-
-        Raises:
-            DataError: a language is unknown.
-        """
+        """Position of each language among the known ones (N,); an unknown one is a DataError."""
         return self._positions(self.names)
 
     @property
@@ -67,15 +66,11 @@ class Languages:
 
     def _positions(self, names: Sequence[str]) -> np.ndarray:
         position = {language: k for k, language in enumerate(self.known)}
-        missing = sorted(set(names) - set(position))
-        known = ", ".join(position)
-        if missing == [""]:
-            raise DataError(
-                f"each language has its own weights: give the vectors' language (--language); known: {known}"
-            )
-        if missing:
-            unknown = ", ".join(map(repr, missing))
-            raise DataError(f"no weights of language {unknown}; known: {known}")
+        if unknown := sorted(set(names) - set(position)):
+            problem = f"no weights of language {', '.join(map(repr, unknown))}"
+            if unknown == [""]:
+                problem = "each language has its own weights: give the vectors' language (--language)"
+            raise DataError(f"{problem}; known: {', '.join(position)}")
         return np.array([position[name] for name in names], dtype=np.int64)
 
 
@@ -190,13 +185,10 @@ class Decomposer:
         if not len(empty):
             return Parts(vectors, *self.split(unit(vectors) if self.unit else vectors, names, partner))
         rows = np.setdiff1d(np.arange(len(vectors)), empty)
-        parts_of_rows = self.transform(vectors[rows], [names[row] for row in rows], partner)
-        parts = [
-            np.full((len(vectors), part.shape[1]), np.nan, dtype=part.dtype) for part in parts_of_rows[1:]
-        ]
-        for part, of_some in zip(parts, parts_of_rows[1:], strict=True):
-            part[rows] = of_some
-        return Parts(vectors, *parts)
+        present = self.transform(vectors[rows], [names[row] for row in rows], partner)
+        meaning, language = (np.full((len(names), part.shape[1]), np.nan, part.dtype) for part in present[1:])
+        meaning[rows], language[rows] = present.meaning, present.language
+        return Parts(vectors, meaning, language)
 
     @property
     def meaning_dim(self) -> int:
@@ -210,11 +202,7 @@ class Decomposer:
         return isinstance(form, ClosedForm) and form.unit
 
     def split(self, vectors: np.ndarray, languages: Sequence[str], partner: str | None = None) -> Split:
-        """Meaning and language of vectors (N, D) that have length 1 where `unit` asks for it.
-
-        Raises:
-            DataError: as `transform`.
-        """
+        """Meaning and language of vectors (N, D) that have length 1 where `unit` asks for it; errors as `transform`."""
         apply = architecture(self.architecture).apply
         try:
             return apply(self.weights, vectors, Languages(languages, partner, self.languages))
@@ -222,11 +210,7 @@ class Decomposer:
             raise DataError(f"decomposer {self.method}: {error}") from error
 
     def save(self, folder: Path) -> None:
-        """Write decomposer.json, with the SHA-256 of the weights, and weights.safetensors into an existing folder.
-
-        Raises:
-            DataError: as `check`.
-        """
+        """Write decomposer.json and weights.safetensors into an existing folder; errors as `check`."""
         self.check()
         arrays = {name: np.ascontiguousarray(array) for name, array in self.weights.items()}
         save_file(arrays, folder / WEIGHTS)
@@ -242,15 +226,15 @@ class Decomposer:
                 type or shape, or not finite.
         """
         name = f"decomposer {self.method}"
+        later = "fit a model of another version again"
         for fact, kind in STATED.items():
             if not isinstance(getattr(self, fact), kind):
                 raise DataError(f"{name}: its {fact} is {getattr(self, fact)!r}")
         if self.dim < 1 or not all(isinstance(language, str) for language in self.languages):
             raise DataError(f"{name}: its dim is {self.dim}, its languages are {self.languages!r}")
         if self.architecture not in names():
-            known = ", ".join(names())
             raise DataError(
-                f"{name}: architecture {self.architecture!r}; known: {known}; fit a model of another version again"
+                f"{name}: architecture {self.architecture!r}; known: {', '.join(names())}; {later}"
             )
         expected = _shapes(architecture(self.architecture), self.weights)
         if missing := sorted(expected.keys() - self.weights.keys()):
@@ -259,8 +243,7 @@ class Decomposer:
         for weight, array in sorted(self.weights.items()):
             if weight not in expected:
                 raise DataError(
-                    f"{name}: has a weight {weight}, which {self.architecture} does not have; fit a model of another "
-                    "version again"
+                    f"{name}: has a weight {weight}, which {self.architecture} does not have; {later}"
                 )
             letters = expected[weight].split()
             wanted = (np.int64,) if weight == COUNT else (np.float32, np.float64)
@@ -280,12 +263,11 @@ class Decomposer:
 
 def _shapes(form: Trained | ClosedForm, weights: Weights) -> dict[str, str]:
     """The shape of each weight of an architecture; a trained one may have a `centre`, overall or by language."""
-    if form.shapes is not None:
-        shapes = dict(form.shapes)
-    else:
-        assert isinstance(form, Trained)
-        shapes = {f"{part}.{weight}": shape for part in form.maps for weight, shape in MAP.items()}
-    if isinstance(form, Trained) and (centre := weights.get("centre")) is not None:
+    if isinstance(form, ClosedForm):
+        return dict(form.shapes)
+    maps = {f"{part}.{weight}": shape for part in form.maps for weight, shape in MAP.items()}
+    shapes = dict(maps if form.shapes is None else form.shapes)
+    if (centre := weights.get("centre")) is not None:
         shapes["centre"] = "D" if centre.ndim == 1 else "K D"
     return shapes
 
@@ -326,7 +308,7 @@ def load_decomposer(folder: Path) -> Decomposer:
         OSError,
         ValueError,
         TypeError,
-        KeyError,
+        LookupError,
         AttributeError,
         RecursionError,
         SafetensorError,

@@ -68,10 +68,10 @@ def choose(
     of languages, at the temperature where that is lowest.
 
     Args:
-        candidates: of the fit without the given pairs, what each candidate makes of all kept pairs, in their order;
-            the same candidates in the same order for each fold.
-        kept: at most a block of each pair of languages. A block with fewer than 10 rows has nothing held out.
-        wanted: names of the settings, for messages.
+        candidates: (held-out pairs) -> what each candidate, fitted without them, makes of all kept pairs, in their
+            order; the same candidates in the same order for each fold.
+        kept: At most a block of each pair of languages. A block with fewer than 10 rows has nothing held out.
+        wanted: Names of the settings, for messages.
     Returns:
         The settings, and their loss in nats.
     Raises:

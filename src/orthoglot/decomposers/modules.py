@@ -18,17 +18,15 @@ class Maps(nn.ModuleDict):
         form = architecture(name)
         assert isinstance(form, Trained)
         if form.modules is None:
-            modules: dict[str, nn.Module] = {part: linear(dim, dim, generator) for part in form.maps}
+            super().__init__({part: linear(dim, dim, generator) for part in form.maps})
         else:
-            modules = {**form.modules(dim, generator, **settings)}
-        super().__init__(modules)
+            super().__init__(form.modules(dim, generator, **settings))
         self._split, self._settings = form.split, settings
 
     def forward(self, sentence: Tensor) -> Decomposition:
         """Parts of sentence vectors (R, D)."""
-        return Decomposition(
-            sentence, *self._split({**dict(self.named_parameters()), **self._settings}, sentence)
-        )
+        weights = dict(self.named_parameters()) | self._settings
+        return Decomposition(sentence, *self._split(weights, sentence))
 
 
 def linear(inputs: int, outputs: int, generator: Generator) -> nn.Linear:

@@ -35,45 +35,42 @@ def compute(
     """The weights of a closed form, float32, and its settings.
 
     Args:
-        form: its `fit` gives formula and shapes.
-        blocks: all training translations, each once, in any order. Settings are chosen with the first 500 pairs of the
+        form: Its `fit` gives formula and shapes.
+        blocks: All training translations, each once, in any order. Settings are chosen with the first 500 pairs of the
             first block of each pair of languages.
         languages: K names, those of the blocks.
         dim: D.
-        settings: those of the form that are given, by name; the prior has those that are missing, or the form chooses.
-        prior: what the form has learnt from other text, for a form that can start from it; None for nothing.
+        settings: Those of the form that are given, by name; the prior has those that are missing, or the form chooses.
+        prior: What the form has learnt from other text, for a form that can start from it; None for nothing.
     Returns:
-        Weights by name; settings, and `validation`: the loss of pairs that nothing was fitted to, which decided if
-            some were chosen. It is absent with a prior, or with fewer than 10 pairs of two languages.
+        Weights by name; settings, and `validation`: the loss of pairs that nothing was fitted to, which chose the
+            settings if some were missing. It is absent with a prior, or with fewer than 10 pairs of two languages.
     Raises:
         DataError: a vector is not finite, a language has no sentence, the formula has no solution, the prior is of
             another dimension, or there are too few pairs to choose settings with.
     """
     moments, pairs, compared = gather(form, blocks, languages, dim)
     facts: dict[str, Any] = {}
-    known = {} if prior is None else {"prior": prior}
     if prior is not None:
         if len(prior.scatter.mean) != dim:
             raise DataError(f"a prior of {len(prior.scatter.mean)} dimensions for vectors of {dim}")
         settings = {**prior.settings, **settings}
         facts["prior_pairs"] = prior.scatter.pairs
-    elif (candidates := form.candidates) is not None and set(settings) != set(form.settings.model_fields):
+    elif (candidates := form.candidates) and (missing := form.settings.model_fields.keys() - settings.keys()):
 
-        def without(held: Sequence[Block]) -> Iterator[Candidate]:
+        def chosen_without(held: Sequence[Block]) -> Iterator[Candidate]:
             return candidates(moments.without(held), pairs.without(held), compared)
 
-        settings, facts["validation"] = choose(
-            without, compared, ", ".join(sorted(set(form.settings.model_fields) - set(settings)))
-        )
+        settings, facts["validation"] = choose(chosen_without, compared, ", ".join(sorted(missing)))
     elif compared:
 
-        def as_given(held: Sequence[Block]) -> Iterator[Candidate]:
+        def given_without(held: Sequence[Block]) -> Iterator[Candidate]:
             weights = _fitted(form, moments.without(held), pairs.without(held), settings)
             yield Candidate({}, [_meanings(form, weights, block, languages) for block in compared])
 
         # Where there are too few pairs to hold some out, nothing is known.
         with suppress(DataError):
-            facts["validation"] = choose(as_given, compared)[1]
+            facts["validation"] = choose(given_without, compared)[1]
     if "validation" in facts and facts["validation"] > (loss := undivided(compared)) + WORSE:
         logger.warning(
             "pairs that nothing was fitted to are found less well than by the undivided vector (loss %.4f, %.4f): take "
@@ -81,7 +78,7 @@ def compute(
             facts["validation"],
             loss,
         )
-    weights = _fitted(form, moments, pairs, {**settings, **known})
+    weights = _fitted(form, moments, pairs, settings if prior is None else {**settings, "prior": prior})
     return {name: array.astype(np.float32) for name, array in weights.items()}, {**settings, **facts}
 
 
@@ -94,31 +91,25 @@ def _fitted(
 def _meanings(
     form: ClosedForm, weights: dict[str, np.ndarray], block: Block, languages: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Meaning parts of translations."""
-    source, target = (
-        form.apply(weights, side, Languages([language] * len(side), partner, languages))[0]
-        for side, language, partner in zip(block[:2], block[2], reversed(block[2]), strict=True)
+    source, target, (first, second) = block
+    return (
+        form.apply(weights, source, Languages([first] * len(source), second, languages))[0],
+        form.apply(weights, target, Languages([second] * len(target), first, languages))[0],
     )
-    return source, target
 
 
 def gather(
     form: ClosedForm, blocks: Iterable[Block], languages: Sequence[str], dim: int
 ) -> tuple[Moments, PairMoments, list[Block]]:
-    """The sums that a closed form is computed of, and the translations that its settings are chosen with.
+    """The sums that `compute` computes a closed form of, and the translations that its settings are chosen with.
 
-    A pair of languages has one order in the sums.
-
-    Args:
-        form, blocks, languages, dim: as of `compute`.
-    Raises:
-        DataError: a vector is not finite.
+    Translations from one language to another and back are of one pair, in the order that came first. A vector that is
+    not finite is a DataError.
     """
     moments = Moments(dim, languages, products=form.products)
     pairs = PairMoments(dim, products=form.pair_products)
     samples: dict[tuple[str, str], Block] = {}
     for source, target, pair in blocks:
-        # Translations from one language to another and back are of one pair, in the order that came first.
         if (turned := (pair[1], pair[0])) in pairs.counts:
             source, target, pair = target, source, turned
         if form.unit:
@@ -134,27 +125,18 @@ def gather(
 class Moments:
     """Count, sum and, if asked for, sum of outer products of the vectors of each language.
 
-    Attributes:
-        languages: K names.
-        counts: (K,) vectors seen.
-        sums: (K, D).
-        products: (K, D, D), sum of e e^T; None unless asked for.
     Source: docs/papers.md#closed-forms.
     """
 
     def __init__(self, dim: int, languages: Sequence[str], *, products: bool) -> None:
-        self.languages = list(languages)
+        self.languages = list(languages)  # K names
         k = len(self.languages)
-        self.counts = np.zeros(k)
+        self.counts = np.zeros(k)  # of vectors
         self.sums = np.zeros((k, dim))
-        self.products = np.zeros((k, dim, dim)) if products else None
+        self.products = np.zeros((k, dim, dim)) if products else None  # sums of e e^T
 
     def update(self, vectors: np.ndarray, language: str) -> None:
-        """Add vectors (n, D) of one of the languages.
-
-        Raises:
-            DataError: a number that is not finite.
-        """
+        """Add vectors (n, D) of one of the languages; a number that is not finite is a DataError."""
         exact = finite(vectors, language)
         k = self.languages.index(language)
         self.counts[k] += len(exact)
@@ -174,11 +156,7 @@ class Moments:
         return other
 
     def means(self) -> np.ndarray:
-        """Mean vector of each language (K, D).
-
-        Raises:
-            DataError: a language has no sentence.
-        """
+        """Mean vector of each language (K, D); a language without sentences is a DataError."""
         empty = [name for name, n in zip(self.languages, self.counts, strict=True) if n == 0]
         if empty:
             raise DataError(f"no training sentence in {', '.join(empty)}")
@@ -192,19 +170,13 @@ class Moments:
 
 
 class PairMoments:
-    """Counts, sums and, if asked for, sums of outer products of translations, by ordered pair of languages.
-
-    Attributes:
-        counts: sentence pairs seen.
-        sums: two vectors (D,), of the first and of the second language.
-        products: (D, D), sum of e_first e_second^T; none unless asked for.
-    """
+    """Counts, sums and, if asked for, sums of outer products of translations, by ordered pair of languages."""
 
     def __init__(self, dim: int, *, products: bool) -> None:
         self.dim, self.wanted = dim, products
-        self.counts: dict[tuple[str, str], int] = {}
-        self.sums: dict[tuple[str, str], np.ndarray] = {}
-        self.products: dict[tuple[str, str], np.ndarray] = {}
+        self.counts: dict[tuple[str, str], int] = {}  # of sentence pairs
+        self.sums: dict[tuple[str, str], np.ndarray] = {}  # (2, D), of the first and of the second language
+        self.products: dict[tuple[str, str], np.ndarray] = {}  # (D, D), sums of e_first e_second^T
 
     def update(self, source: np.ndarray, target: np.ndarray, pair: tuple[str, str]) -> None:
         """Add translations: row i of `source` (n, D) and row i of `target` (n, D) mean the same."""

@@ -25,17 +25,13 @@ def adaptable(decomposer: Decomposer | None, part: str) -> Decomposer | None:
 
 
 def sums(meanings: np.ndarray, decomposer: Decomposer) -> np.ndarray:
-    """Sums of the meaning parts of a text, of each 4,096 in their order.
+    """Sums of the meaning parts (N, M) of a text, and how many vectors, of each 4,096 in order: (B, M + 1) float64.
 
-    Args:
-        meanings: (N, M), of any length; a row of NaN, which is a blank sentence's, does not count.
-        decomposer: whose they are.
-    Returns:
-        (B, M + 1) float64: the sums, and how many vectors.
+    The vectors may have any length. A row of NaN, which is a blank sentence's, does not count.
     """
-    blocks = (meanings[start : start + BLOCK] for start in range(0, len(meanings), BLOCK))
     rows = []
-    for block in blocks:
+    for start in range(0, len(meanings), BLOCK):
+        block = meanings[start : start + BLOCK]
         scaled = _at_length(block[~np.isnan(block[:, 0])], decomposer).astype(np.float64)
         rows.append(np.append(scaled.sum(axis=0), len(scaled)))
     return np.array(rows).reshape(len(rows), meanings.shape[1] + 1)
@@ -45,11 +41,10 @@ def mean_shift(sums: np.ndarray, decomposer: Decomposer) -> np.ndarray:
     """What is added to the meaning parts of a text, (M,) float64.
 
     -n / (n + 30) m, with the mean m of the text's n meaning parts beyond what those of the training text have. The
-    constant does not change, and of a decomposer that is adapted already, its own shift is taken back.
+    constant does not change. If the decomposer is adapted already, its shift is taken back.
 
     Args:
-        sums: as `sums` gives them, of all parts of the text.
-        decomposer: whose they are.
+        sums: As `sums` gives them, of all parts of the text.
     Source: docs/papers.md#own-mean.
     """
     total = sums.sum(axis=0)
@@ -72,13 +67,12 @@ def centred(meanings: np.ndarray, decomposer: Decomposer) -> np.ndarray:
 
 
 def adapted(decomposer: Decomposer, vectors: np.ndarray) -> Decomposer:
-    """The decomposer for texts of the kind of these vectors: its meaning part has their mean.
+    """The decomposer, which must be of PLDA, for texts of the kind of these vectors: its meaning part has their mean.
 
     Args:
-        decomposer: of PLDA.
         vectors: (N, D) of the encoder, of one text or of one language; rows of NaN do not count.
     Raises:
-        ConfigError: another method.
+        ConfigError: The decomposer is of another method.
     """
     if adaptable(decomposer, "meaning") is None:
         raise ConfigError(f"own mean: {decomposer.method} has no meaning part that can have it; plda has")

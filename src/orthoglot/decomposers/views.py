@@ -16,22 +16,15 @@ def view(
     name: View,
     partner: str | None = None,
 ) -> np.ndarray:
-    """One view of sentence vectors of one language.
+    """One view of sentence vectors (N, D) of one language, (N, D) float32.
 
     Args:
-        vectors: (N, D) of the frozen encoder.
-        decomposer: None gives the sentence view only.
-        language: canonical code; closed-form decomposers need it.
-        name: which view.
-        partner: the other language of the pair, if it is about a pair.
-    Returns:
-        (N, D) float32.
-    Raises:
-        DataError: a meaning or language view without a decomposer.
+        decomposer: None gives the sentence view only; another one is then a DataError.
+        partner: The other language of the pair, if there is a pair.
     """
     if name == "sentence":
         return np.asarray(vectors, dtype=np.float32)
     if decomposer is None:
         raise DataError(f"the {name} view needs a decomposer, and this evaluation has none")
-    parts = decomposer.transform(np.asarray(vectors, dtype=np.float32), language, partner)
+    parts = decomposer.transform(vectors, language, partner)
     return np.asarray(getattr(parts, name), dtype=np.float32)

@@ -13,9 +13,6 @@ def fit(moments: Moments, pairs: PairMoments) -> dict[str, np.ndarray]:
 
     A pivot language has another mean in each pair: that of the texts which were translated there.
 
-    Args:
-        moments: means of all languages.
-        pairs: sums of each language within its pairs.
     Returns:
         means: (K, K, D), [k, m] of language k in its pair with m; if the two have no translations, and for k = m, the
         mean of language k over all pairs.
@@ -26,11 +23,10 @@ def fit(moments: Moments, pairs: PairMoments) -> dict[str, np.ndarray]:
     sums = np.zeros(means.shape)
     for pair, n in pairs.counts.items():
         first, second = (moments.languages.index(language) for language in pair)
-        for (language, partner), total in zip(
-            ((first, second), (second, first)), pairs.sums[pair], strict=True
-        ):
-            counts[language, partner] += n
-            sums[language, partner] += total
+        counts[first, second] += n
+        counts[second, first] += n
+        sums[first, second] += pairs.sums[pair][0]
+        sums[second, first] += pairs.sums[pair][1]
     seen = (counts > 0) & ~np.eye(len(counts), dtype=bool)
     means[seen] = sums[seen] / counts[seen][:, None]
     return {"means": means}

@@ -48,11 +48,7 @@ class Scatter:
 
     @classmethod
     def of(cls, moments: Moments, pairs: PairMoments) -> Self:
-        """The scatter that moments of unit vectors, with products, have.
-
-        Raises:
-            DataError: no translation, or vectors of one number.
-        """
+        """The scatter that moments of unit vectors, with products, have; a DataError without translations."""
         count, dim = sum(pairs.counts.values()), len(moments.sums[0])
         if not count or dim < 2:
             said = f"vectors of {dim} feature(s)" if count else "0 sample(s) of translations"
@@ -61,17 +57,9 @@ class Scatter:
         squares = np.tensordot(share, moments.squares(), axes=1)
         both = np.sum([*pairs.products.values()], axis=0) / count
         spread = squares - (means.T * share) @ means
+        within = squares - (both + both.T) / 2
         between, doubt = _shared(pairs)
-        return cls(
-            share @ means,
-            squares,
-            squares - (both + both.T) / 2,
-            between,
-            doubt,
-            spread,
-            count,
-            moments.languages,
-        )
+        return cls(share @ means, squares, within, between, doubt, spread, count, moments.languages)
 
     def mixed(self, prior: Scatter) -> Scatter:
         """A mixture with other translations, which weigh as much as 3,000 of these.
@@ -88,8 +76,7 @@ class Scatter:
     @cached_property
     def axes(self) -> tuple[np.ndarray, np.ndarray]:
         """The eigenvalues (D,) of S_w in rising order, and its eigenvectors (D, D) in columns."""
-        sizes, axes = np.linalg.eigh(self.within)
-        return sizes, axes
+        return np.linalg.eigh(self.within)
 
     def directions(self, shrinkage: float) -> tuple[np.ndarray, np.ndarray]:
         """W U (D, D), and w (D,) in rising order, at least 0.
@@ -165,12 +152,7 @@ def fit(
 ) -> dict[str, np.ndarray]:
     """The maps of `maps`, of translations or of their mixture with those of a prior (`Scatter.mixed`).
 
-    Args:
-        moments, pairs: of unit vectors, with products.
-        shrinkage: as of `maps`.
-        prior: what was learnt from other translations.
-    Raises:
-        DataError: as of `maps` and of `Scatter.of`; one translation without a prior.
+    Moments and pairs are of unit vectors, with products. A single translation without a prior is a DataError.
     """
     scatter = Scatter.of(moments, pairs)
     if prior is None and sum(pairs.counts.values()) < 2:
@@ -241,22 +223,20 @@ def apply(weights: Weights, vectors: np.ndarray, _: Languages) -> Split:
 
 
 def candidates(moments: Moments, pairs: PairMoments, blocks: Sequence[Block]) -> Iterator[Candidate]:
-    """Meaning vectors of translations with every shrinkage.
-
-    Args:
-        moments, pairs: of the training pairs.
-        blocks: translations, of unit vectors.
-    """
+    """Meaning vectors of translations, of unit vectors, with every shrinkage."""
     scatter = Scatter.of(moments, pairs)
     mean = scatter.mean.astype(np.float32)
     for shrinkage in SHRINKAGES:
-        meaning, offset = (
-            array.astype(np.float32) for array in _meaning(scatter, *scatter.directions(shrinkage))[:2]
-        )
+        meaning, offset, _ = _meaning(scatter, *scatter.directions(shrinkage))
+        weights = meaning.astype(np.float32), offset.astype(np.float32)
         vectors = [
-            [(side.astype(np.float32) - mean) @ meaning + offset for side in block[:2]] for block in blocks
+            (_mapped(source, mean, *weights), _mapped(target, mean, *weights)) for source, target, _ in blocks
         ]
-        yield Candidate({"shrinkage": shrinkage}, [(source, target) for source, target in vectors])
+        yield Candidate({"shrinkage": shrinkage}, vectors)
+
+
+def _mapped(vectors: np.ndarray, mean: np.ndarray, meaning: np.ndarray, offset: np.ndarray) -> np.ndarray:
+    return (vectors.astype(np.float32) - mean) @ meaning + offset
 
 
 ARCHITECTURE = ClosedForm(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import numpy as np
@@ -52,26 +52,18 @@ def fit(moments: Moments, pairs: PairMoments, ridge: float) -> dict[str, np.ndar
 
 
 def candidates(moments: Moments, pairs: PairMoments, blocks: Sequence[Block]) -> Iterator[Candidate]:
-    """Meaning vectors of translations with every ridge.
-
-    Args:
-        moments, pairs: of the training pairs.
-        blocks: translations.
-    """
+    """Meaning vectors of translations with every ridge."""
     means = dict(zip(moments.languages, moments.means(), strict=True))
     for ridge in RIDGES:
         maps = _maps(moments.languages, pairs, ridge)
-        yield Candidate({"ridge": ridge}, [_turned(block, means, maps) for block in blocks])
-
-
-def _turned(
-    block: Block, means: Mapping[str, np.ndarray], maps: Mapping[str, np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    source, target = (
-        ((side - means[language]) @ maps[language]).astype(np.float32)
-        for side, language in zip(block[:2], block[2], strict=True)
-    )
-    return source, target
+        vectors = [
+            (
+                ((source - means[first]) @ maps[first]).astype(np.float32),
+                ((target - means[second]) @ maps[second]).astype(np.float32),
+            )
+            for source, target, (first, second) in blocks
+        ]
+        yield Candidate({"ridge": ridge}, vectors)
 
 
 def _maps(languages: Sequence[str], pairs: PairMoments, ridge: float) -> dict[str, np.ndarray]:
@@ -81,9 +73,8 @@ def _maps(languages: Sequence[str], pairs: PairMoments, ridge: float) -> dict[st
     for (first, second), n in pairs.counts.items():
         covariance = pairs.covariance((first, second))
         covariance += ridge * max(np.trace(covariance), 0) / pairs.dim * np.eye(pairs.dim)
-        for a, b, directed in ((first, second, covariance), (second, first, covariance.T)):
-            links[a][b] = n
-            covariances[a, b] = directed
+        links[first][second] = links[second][first] = n
+        covariances[first, second], covariances[second, first] = covariance, covariance.T
     pivot = max(languages, key=lambda language: sum(links[language].values()))
     maps = {pivot: np.eye(pairs.dim)}
     while len(maps) < len(languages):
@@ -119,8 +110,7 @@ def rotation(covariance: np.ndarray) -> np.ndarray:
     if free.any():
         left, _, right = np.linalg.svd(u[:, free].T @ vt[free].T)
         u[:, free] = u[:, free] @ left @ right
-    turned: np.ndarray = u @ vt
-    return turned
+    return u @ vt
 
 
 ARCHITECTURE = ClosedForm(

@@ -93,18 +93,13 @@ def suppress(
     A latent fires for a language if relu(E e) is above 1e-6, before the largest are chosen, for at least the share
     `firing` of its training sentences; one language is enough.
 
-    Args:
-        weights: of the trained autoencoder.
-        blocks: the training translations.
-        languages: those of the blocks.
-        expansion, active, firing: the method's settings.
     Source: docs/papers.md#langsae-2.
     """
     encoder = weights["encoder.weight"]
     counts = dict.fromkeys(languages, 0)
     fired = {language: np.zeros(len(encoder)) for language in languages}
-    for *sides, names in blocks:
-        for vectors, language in zip(sides, names, strict=True):
+    for source, target, (first, second) in blocks:
+        for vectors, language in ((source, first), (target, second)):
             for start in range(0, len(vectors), ROWS):
                 fired[language] += (vectors[start : start + ROWS] @ encoder.T > SILENT).sum(axis=0)
             counts[language] += len(vectors)
