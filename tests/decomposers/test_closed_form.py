@@ -135,6 +135,16 @@ def test_a_language_without_sentences_is_refused(architecture: str) -> None:
         computed(architecture, blocks(texts), [*texts, "fr"])
 
 
+def test_a_form_that_reads_sums_alone_refuses_it_too() -> None:
+    form = ClosedForm(
+        lambda moments: {"mean": moments.sums.sum(axis=0) / moments.counts.sum()},
+        lambda weights, vectors, _: (vectors - weights["mean"], weights["mean"]),
+        {"mean": "D"},
+    )
+    with pytest.raises(DataError, match="no training sentence in fr"):
+        compute(form, blocks(world()), [*world(), "fr"], DIM, {})
+
+
 def test_s10_means_vanish_and_a_constant_shift_of_a_language_changes_nothing() -> None:
     texts = dict(world())
     before = fitted("centering", texts)

@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from orthoglot.apply.mine import Side, side_vectors
 from orthoglot.errors import ConfigError
-from orthoglot.search import cells
-from orthoglot.search.exact_or_cells import limit, search
+from orthoglot.search import cells, exact_or_cells
+from orthoglot.search.exact_or_cells import Neighbours, limit, search
 from orthoglot.search.neighbours import nearest
 
 
@@ -25,16 +25,23 @@ def sides() -> tuple[np.ndarray, np.ndarray]:
     return tuple((one / np.linalg.norm(one, axis=1, keepdims=True)).astype(np.float32) for one in (x, y))
 
 
+def limited(most: int, x: np.ndarray, y: np.ndarray, k: int, **options: Any) -> Neighbours:
+    """`search` that is exact up to so many similarities."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(exact_or_cells, "EXACT_UP_TO", most)
+        return search(x, y, k, **options)
+
+
 def test_up_to_the_size_the_search_is_exact() -> None:
     x, y = sides()
-    found = search(x, y, 3, exact_up_to=len(x) * len(y))
+    found = limited(len(x) * len(y), x, y, 3)
     assert found.facts == {"search": "exact"}
     assert all((a == b).all() for a, b in zip(found.nearest, nearest(x, y, 3), strict=True))
 
 
 def test_beyond_it_the_recall_is_measured_and_stated() -> None:
     x, y = sides()
-    found = search(x, y, 3, exact_up_to=len(x) * len(y) - 1)
+    found = limited(len(x) * len(y) - 1, x, y, 3)
     exact = nearest(x, y, 3)
     shares = [
         np.mean([len({*a} & {*b}) / 3 for a, b in zip(ours, theirs, strict=True)])
@@ -59,11 +66,11 @@ def test_neither_threads_nor_memory_change_what_is_found(monkeypatch: pytest.Mon
         return compare(queries, *rest)
 
     monkeypatch.setattr(cells, "_candidates", watched)
-    found = search(x, y, 3, exact_up_to=0)
+    found = limited(0, x, y, 3)
     assert seen == [(len(x), cells.BLOCK), (len(y), cells.BLOCK)]
     seen.clear()
     # 0.1 MiB
-    again = search(x, y, 3, threads=2, memory=1e-4, exact_up_to=0)
+    again = limited(0, x, y, 3, threads=2, memory=1e-4)
     assert len(seen) > 20
     assert max(queries for queries, _ in seen) < 100
     assert max(products for _, products in seen) < 100
@@ -90,7 +97,7 @@ def test_equal_vectors_are_one_cell(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_of_few_sentences_all_cells_are_looked_up() -> None:
     x, y = (side[:300] for side in sides())
-    found = search(x, y, 4, exact_up_to=0)
+    found = limited(0, x, y, 4)
     assert found.facts == {"search": "cells", "recall": 1}
     assert all((a == b).all() for a, b in zip(found.nearest, nearest(x, y, 4), strict=True))
 
@@ -102,7 +109,7 @@ def test_a_query_whose_cells_hold_too_few_looks_up_all(monkeypatch: pytest.Monke
     alone = cells.nearest_in_cells(x, y, 40)
     short = (alone < 0).any(axis=1)
     assert 0 < short.sum() < 300
-    found = search(x, y, 40, exact_up_to=0).nearest.forward
+    found = limited(0, x, y, 40).nearest.forward
     assert (found[short] == exact[short]).all()
     assert (found[~short] == alone[~short]).all()
 
@@ -122,7 +129,7 @@ def test_without_faiss_too_many_sentences_are_noticed_before_they_are_encoded(
     x, y = sides()
     assert search(x, y, 1).facts == {"search": "exact"}
     with pytest.raises(ConfigError, match="pip install faiss-cpu"):
-        search(x, y, 1, exact_up_to=0)
+        limited(0, x, y, 1)
 
     class Encoder:
         def encode(self, *_: object, **__: object) -> None:

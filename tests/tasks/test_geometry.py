@@ -50,7 +50,7 @@ class Vectors:
 
 def measured(store: Vectors, settings: EvaluationSettings, models: Any = None) -> list[Record]:
     task = Geometry("geometry", store.text, settings.long_tail, settings.seed)
-    found = run_tasks([task], settings, store, models or {0: None})  # type: ignore[arg-type]
+    found = run_tasks([task], store, models or {0: None})  # type: ignore[arg-type]
     about: dict[str, Any] = {"encoder": "e", "method": "original", "made": {}}
     return summarise({}, found.facts, settings, **about, blocks=found.blocks)
 

@@ -144,8 +144,7 @@ def test_mined_pairs_that_are_not_gold_are_shown_by_falling_margin() -> None:
     given["source"][one.gold[7][0]] = given["target"][one.gold[7][1]]
     lacking = replace(one, gold=[pair for pair in one.gold if pair != one.gold[7]])
     result = Mining("mining", lacking, seed=3).score(given)
-    assert result.examples is not None
-    shown = result.examples.rows
+    shown = result.examples
     assert shown[0]["Source"] == one.source_sentences[one.gold[7][0]]
     assert shown[0]["Target"] == one.target_sentences[one.gold[7][1]]
     gold = {(one.source_sentences[i], one.target_sentences[j]) for i, j in lacking.gold}

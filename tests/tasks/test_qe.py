@@ -66,7 +66,7 @@ CENTERING = Decomposer("centering", "centering", "toy", "abc", sorted(OFFSETS), 
 
 def records(settings: EvaluationSettings, decomposer: Decomposer | None, *pairs: PairSet) -> list[Record]:
     tasks = [task for pair in pairs for task in (Grading("qe", pair), Checks("qe", pair))]
-    found = run(tasks, settings, a_store(*pairs), {1: decomposer} if decomposer else {0: None})
+    found = run(tasks, a_store(*pairs), {1: decomposer} if decomposer else {0: None})
     resampling = ResamplingSettings(**{k: getattr(settings, k) for k in ResamplingSettings.model_fields})
     names: dict[str, Any] = {"encoder": "toy", "method": "m", "made": {}}
     return summarise(found.scored, found.facts, resampling, **names, measures=measures(["qe"]))
@@ -136,7 +136,7 @@ def test_pooled_items_are_taken_with_and_without_their_pairs_means(settings: Eva
     }
     assert {r.subset for r in found if r.metric.startswith("pooled")} == {"all"}
     assert one(found, "pooled:within").n == 2 * N
-    scores = run([Grading("qe", p) for p in (good, bad)], settings, a_store(good, bad), {1: CENTERING}).scored
+    scores = run([Grading("qe", p) for p in (good, bad)], a_store(good, bad), {1: CENTERING}).scored
     values = [scores[Key("qe", "qe-set", p.pair, "meaning", 1, "correlation")].values for p in (good, bad)]
     x, y = np.concatenate(values).T
     a, b = np.concatenate([v - v.mean(axis=0) for v in values]).T

@@ -9,8 +9,9 @@ from orthoglot.search.hits import hits
 from orthoglot.search.neighbours import nearest
 from orthoglot.statistics.records import LEFT_OUT
 from orthoglot.study.benchmarks.base import PairSet
-from orthoglot.study.tasks.heldout import pair_set
+from orthoglot.study.tasks.base import TaskData
 from orthoglot.study.tasks.retrieval import Retrieval
+from orthoglot.study.tasks.settings import EvaluationSettings
 from orthoglot.text.bitext import SentencePair
 from orthoglot.text.held_out import UnseenPairs
 
@@ -81,10 +82,21 @@ def test_unaligned_or_empty_sides_are_refused() -> None:
 
 def test_repeated_texts_are_dropped_and_counted() -> None:
     pairs = [("a", "x"), ("a", "y"), ("b", "x"), ("c", "z"), ("d", "w")]
-    unseen = UnseenPairs([SentencePair(*pair) for pair in pairs], seen_dropped=0)
-    assert pair_set("en-de", unseen, 10) == (PairSet("test", "en", "de", ["a", "c", "d"], ["x", "z", "w"]), 2)
-    assert pair_set("en-de", unseen, 2) == (PairSet("test", "en", "de", ["a", "c"], ["x", "z"]), 2)
-    assert pair_set("en-de", unseen, 1) == (PairSet("test", "en", "de", ["a"], ["x"]), 0)
+    unseen = UnseenPairs([SentencePair(*pair) for pair in pairs], seen_dropped=3)
+    data = TaskData(EvaluationSettings(tasks=["heldout"]), {"en-de": unseen}, [])
+
+    def left(limit: int | None) -> tuple[PairSet, dict[str, int]]:
+        ((texts, dropped),) = data.held_out_sets(limit)
+        return texts, dropped
+
+    whole = PairSet("test", "en", "de", ["a", "c", "d"], ["x", "z", "w"])
+    assert left(None) == left(10) == (whole, {"duplicates_dropped": 2, "seen_dropped": 3})
+    two = PairSet("test", "en", "de", ["a", "c"], ["x", "z"])
+    assert left(2) == (two, {"duplicates_dropped": 2, "seen_dropped": 3})
+    assert left(1) == (
+        PairSet("test", "en", "de", ["a"], ["x"]),
+        {"duplicates_dropped": 0, "seen_dropped": 3},
+    )
 
 
 def test_further_sentences_can_be_found_and_query_nothing() -> None:
@@ -94,8 +106,3 @@ def test_further_sentences_can_be_found_and_query_nothing() -> None:
     # Nearer to x_0 than its translation is, in one direction alone; a row without a direction is no candidate.
     near = np.vstack([y, [[1.0, 0.1], [0.0, 0.0]]])
     assert [found.tolist() for found in hits(x, near, n=2)] == [[0, 1], [1, 1]]
-    task = Retrieval("heldout", PairSet("test", "en", "gn", ["a", "b"], ["c", "d"]), further=([], ["e", "f"]))
-    assert task.sides() == {"source": (["a", "b"], "en"), "target": (["c", "d", "e", "f"], "gn")}
-    assert task.score({"source": x, "target": near}).scores["en->gn"].tolist() == [0, 1]
-    assert [task.facts(way)["candidates"] for way in ("en->gn", "gn->en")] == [4, 2]
-    assert len(task.keys()) == 2

@@ -29,7 +29,7 @@ def exhausted(*_: Any) -> Any:
 
 @pytest.fixture
 def _no_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "_train", exhausted)
+    monkeypatch.setattr(loop, "Stopwatch", exhausted)
 
 
 @pytest.fixture(scope="module")

@@ -145,23 +145,16 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True)
 class Decomposer:
-    """A fitted decomposer, ready to apply.
-
-    encoder, identity: name and digest of the encoder whose vectors it was fitted to.
-    languages: those it was fitted to, sorted; if each has its own weights, no others are known.
-    dim: D.
-    weights: arrays by name.
-    details: further facts for the record (seed, terms, sizes); JSON values.
-    """
+    """A fitted decomposer, ready to apply."""
 
     architecture: str  # one of `orthoglot.decomposers.names`
     method: str  # its name in params.yaml
-    encoder: str
-    identity: str
-    languages: list[str]
-    dim: int
+    encoder: str  # name of the encoder whose vectors it was fitted to
+    identity: str  # digest of that encoder
+    languages: list[str]  # those it was fitted to, sorted; if each has its own weights, no others are known
+    dim: int  # D
     weights: Weights
-    details: dict[str, Any]
+    details: dict[str, Any]  # further facts for the record (seed, terms, sizes); JSON values
 
     def transform(
         self, vectors: np.ndarray, languages: Sequence[str] | str, partner: str | None = None
@@ -171,9 +164,9 @@ class Decomposer:
         A row of NaN alone, which is a blank sentence's, stays one, whatever its language.
 
         Args:
-            partner: the language with which they are compared, if there is one; only centering per pair uses it.
+            partner: The language with which they are compared, if there is one; only centering per pair uses it.
         Raises:
-            DataError: the size is not D, the counts differ, or each language has its own weights and one has none.
+            DataError: The size is not D, the counts differ, or each language has its own weights and one has none.
         """
         vectors = np.asarray(vectors, dtype=np.float32)
         if vectors.ndim != 2 or vectors.shape[1] != self.dim:
@@ -222,7 +215,7 @@ class Decomposer:
         """Refuse weights that are not those of the architecture.
 
         Raises:
-            DataError: an unknown architecture, a fact of another type, or a weight that is absent, unknown, of another
+            DataError: An unknown architecture, a fact of another type, or a weight that is absent, unknown, of another
                 type or shape, or not finite.
         """
         name = f"decomposer {self.method}"

@@ -79,6 +79,7 @@ def compute(
             loss,
         )
     weights = _fitted(form, moments, pairs, settings if prior is None else {**settings, "prior": prior})
+    moments.means()  # refuses a language without sentences, whatever the form looks at
     return {name: array.astype(np.float32) for name, array in weights.items()}, {**settings, **facts}
 
 

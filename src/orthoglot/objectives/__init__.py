@@ -57,11 +57,11 @@ def check_method(kind: str, partners: str, terms: Mapping[str, float]) -> None:
     """Refuse combinations without a meaning. A listed term counts whatever its weight, as it is computed.
 
     Args:
-        kind: the architecture; one that is not trained takes neither terms nor partners.
-        partners: name of the partner rule; `none` gives no partners.
-        terms: weight by term name.
+        kind: The architecture; one that is not trained takes neither terms nor partners.
+        partners: Name of the partner rule.
+        terms: Weight by term name.
     Raises:
-        ConfigError: names the combination; for an unknown term the known names, nearest first.
+        ConfigError: Names the combination; for an unknown term the known names, nearest first.
     """
     for name in terms:
         if name not in TERMS:

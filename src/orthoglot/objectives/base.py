@@ -116,11 +116,9 @@ class Adversary(Protocol):
 
     def discriminate(self, pairs: Pairs) -> Tensor:
         """The adversary's loss; its gradient must not reach the maps."""
-        ...
 
     def parameters(self) -> Iterator[nn.Parameter]:
         """What the adversary's update changes."""
-        ...
 
 
 def resolve(name: str) -> Any:
@@ -131,13 +129,9 @@ def resolve(name: str) -> Any:
 class Objective(nn.Module):
     """total = sum of weight * term. Owns the heads and discriminators that only training needs.
 
-    A term is a function of `Pairs`, or a module if it has parameters.
+    A term is a function of `Pairs`, or a module if it has parameters. `weights` are those that `check_method` accepts;
+    the generator draws the initial weights.
 
-    Args:
-        weights: weight by term name, as `check_method` accepts them.
-        dim: D.
-        n_languages: K.
-        generator: of the initial weights.
     Source: DREAM Eq. 6, docs/papers.md#dream-6.
     """
 

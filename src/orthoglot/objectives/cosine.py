@@ -23,14 +23,10 @@ class lazy(Generic[T]):  # noqa: N801 (a decorator)
 
 
 class Vectors:
-    """Rows of a batch. Lengths and gathered rows are computed once and shared by all terms.
-
-    Attributes:
-        rows: (R, D), not normalised.
-    """
+    """Rows of a batch. Lengths and gathered rows are computed once and shared by all terms."""
 
     def __init__(self, rows: Tensor) -> None:
-        self.rows = rows
+        self.rows = rows  # (R, D), not normalised
         self._gathered: dict[int, Vectors] = {}
 
     @lazy

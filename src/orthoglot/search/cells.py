@@ -36,11 +36,7 @@ class Cells(NamedTuple):
 
 
 def check_faiss() -> None:
-    """Import faiss.
-
-    Raises:
-        ConfigError: it is not installed.
-    """
+    """Import faiss; a ConfigError if it is not installed."""
     try:
         import faiss  # noqa: F401
     except ImportError as error:
@@ -56,10 +52,8 @@ def nearest_in_cells(
     `nearest`. A query whose cells hold fewer than k rows has -1 in its last columns.
 
     Args:
-        x: (n, D), rows of length 1.
-        y: (m, D), rows of length 1.
-        k: neighbours, at least 1.
-        threads: that compare at once.
+        x, y: (n, D) and (m, D), rows of length 1.
+        k: Neighbours, at least 1.
         memory: GiB for the queries that are compared at once and their products. Beside them, the sample that centres
             are learnt from with its copy (8 bytes for each of 100,000 D numbers), 30 bytes for each row of y, and
             32 MiB for each thread.
@@ -131,9 +125,8 @@ def _candidates(
     query_cells = np.empty((len(queries), looked_up), dtype=np.min_scalar_type(count))
     for start in range(0, len(queries), step):
         products = queries[start : start + step] @ cells.centres.T
-        query_cells[start : start + step] = np.argpartition(products, count - looked_up, axis=1)[
-            :, -looked_up:
-        ]
+        nearest = np.argpartition(products, count - looked_up, axis=1)[:, -looked_up:]
+        query_cells[start : start + step] = nearest
     # The cells of each query become the queries of each cell.
     by_cell = np.argsort(query_cells, axis=None, kind="stable")
     by_cell //= looked_up

@@ -18,7 +18,7 @@ SAMPLE = 1000
 SEED = 1
 
 
-class Found(NamedTuple):
+class Neighbours(NamedTuple):
     """Neighbours, and how they were found, for the record."""
 
     nearest: Nearest
@@ -31,11 +31,7 @@ def limit(device: str) -> int:
 
 
 def check_search(n: int, m: int, device: str = "cpu") -> None:
-    """Check that n by m sentences can be searched on a device.
-
-    Raises:
-        ConfigError: there are more similarities than `limit`, and faiss is not installed.
-    """
+    """Check that n by m sentences can be searched on a device: beyond `limit` similarities, faiss is needed."""
     if n * m > limit(device):
         check_faiss()
 
@@ -48,31 +44,28 @@ def search(
     device: str = "cpu",
     threads: int = 1,
     memory: float = 1.0,
-    exact_up_to: int | None = None,
-) -> Found:
-    """The k nearest neighbours both ways, exactly if there are at most `exact_up_to` similarities.
+) -> Neighbours:
+    """The k nearest neighbours both ways, exactly if there are at most `limit` similarities.
 
     `nearest_in_cells` searches among more. The facts state its recall: the share of the exact neighbours of 1,000
     sentences of either side that it finds.
 
     Args:
-        x: (n, D), rows of length 1; may be mapped from a file, as may y.
-        y: (m, D), rows of length 1.
-        k: neighbours, at least 1.
-        device: of the exact search.
-        threads: of a search that is not exact; PyTorch has its own number of threads for an exact one.
+        x, y: (n, D) and (m, D), rows of length 1; they may be mapped from a file.
+        k: Neighbours, at least 1.
+        device: Of the exact search.
+        threads: Of a search that is not exact; PyTorch has its own number of threads for an exact one.
         memory: GiB of queries at once of a search that is not exact.
-        exact_up_to: similarities, n m; None for the device's `limit`.
     Raises:
-        ConfigError: see `check_search`.
+        ConfigError: See `check_search`.
     Source: docs/papers.md#protocol-search.
     """
-    if len(x) * len(y) <= (limit(device) if exact_up_to is None else exact_up_to):
-        return Found(nearest(x, y, k, device=device), {"search": "exact"})
+    if len(x) * len(y) <= limit(device):
+        return Neighbours(nearest(x, y, k, device=device), {"search": "exact"})
     sides = (x, y), (y, x)
     neighbours = [_approximate(*side, k, device, threads, memory) for side in sides]
     recalls = [_recall(*side, rows, device) for side, rows in zip(sides, neighbours, strict=True)]
-    return Found(Nearest(*neighbours), {"search": "cells", "recall": round(float(np.mean(recalls)), 4)})
+    return Neighbours(Nearest(*neighbours), {"search": "cells", "recall": round(float(np.mean(recalls)), 4)})
 
 
 def _approximate(
@@ -85,9 +78,9 @@ def _approximate(
     return neighbours
 
 
-def _recall(x: np.ndarray, y: np.ndarray, found: np.ndarray, device: str) -> float:
+def _recall(x: np.ndarray, y: np.ndarray, neighbours: np.ndarray, device: str) -> float:
     """The share of neighbours that are as near as the k-th exact one, up to rounding."""
     rows = np.sort(np.random.default_rng(SEED).permutation(len(x))[:SAMPLE])
-    exact = nearest(x[rows], y, found.shape[1], device=device).forward
-    theirs, ours = (np.einsum("nd,nkd->nk", x[rows], y[near]) for near in (exact, found[rows]))
+    exact = nearest(x[rows], y, neighbours.shape[1], device=device).forward
+    theirs, ours = (np.einsum("nd,nkd->nk", x[rows], y[near]) for near in (exact, neighbours[rows]))
     return float((ours >= theirs.min(axis=1, keepdims=True) - EQUAL).mean())

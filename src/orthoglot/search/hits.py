@@ -22,7 +22,6 @@ def hits(
     Args:
         source: (N + A, D).
         target: (N + B, D), row i < N translates row i of `source`; the rows behind are candidates and query nothing.
-        device: of the search.
         n: N; None if every row is of a pair.
     Returns:
         Two (N,) int8: 1 hit, 0 miss, -1 left out, as a side of the pair is zero or not finite (such a pair
@@ -30,11 +29,11 @@ def hits(
     Source: docs/papers.md#protocol-retrieval, docs/papers.md#worked-evaluation-1.
     """
     n = len(source) if n is None else n
-    kept = usable(source[:n]) & usable(target[:n])
+    usable_rows = usable(source[:n]) & usable(target[:n])
     forward = np.full(n, LEFT_OUT, dtype=np.int8)
     backward = forward.copy()
-    if kept.any():
-        x, y = (unit(side[:n][kept]) for side in (source, target))
+    if usable_rows.any():
+        x, y = (unit(side[:n][usable_rows]) for side in (source, target))
         more = [unit(side[n:][usable(side[n:])]) for side in (source, target)]
         rows = np.arange(len(x))
         if len(more[0]) == len(more[1]) == 0:
@@ -43,17 +42,17 @@ def hits(
         else:
             there = nearest(x, np.concatenate([y, more[1]]), device=device).forward
             back = nearest(y, np.concatenate([x, more[0]]), device=device).forward
-        forward[kept], backward[kept] = there[:, 0] == rows, back[:, 0] == rows
+        forward[usable_rows], backward[usable_rows] = there[:, 0] == rows, back[:, 0] == rows
     return forward, backward
 
 
 def facts(direction: str, candidates: int, dropped: Mapping[str, int]) -> dict[str, object]:
-    """What a record of P@1 states: how it was searched, among how many candidates, and the chance level in percent.
+    """What a record of P@1 states, with the chance level in percent.
 
     Args:
         direction: "gn->en".
-        candidates: sentences that a query can find.
-        dropped: by reason, how many pairs were left out.
+        candidates: Sentences that a query can find.
+        dropped: How many pairs were left out, by reason.
     """
     return {
         "similarity": "cosine",

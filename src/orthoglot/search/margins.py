@@ -47,7 +47,7 @@ class Threshold(NamedTuple):
 
 
 def mine(
-    x: np.ndarray, y: np.ndarray, found: Nearest, margin: Margin = "ratio", strategy: Strategy = "max"
+    x: np.ndarray, y: np.ndarray, neighbours: Nearest, margin: Margin = "ratio", strategy: Strategy = "max"
 ) -> Mined:
     """Pairs of translations among the neighbours of sentences.
 
@@ -56,30 +56,25 @@ def mine(
     neighbour with the highest margin; of equal margins, the nearest.
 
     Args:
-        x: (n, D), rows of length 1.
-        y: (m, D), rows of length 1.
-        found: the k neighbours of each row.
-        margin: which margin.
+        x, y: (n, D) and (m, D), rows of length 1.
+        neighbours: The k neighbours of each row.
         strategy: "forward" takes what x proposes, "backward" what y proposes, "intersection" what both propose, "max"
             all proposals by falling margin whose sentences are in no pair yet.
     Source: docs/papers.md#protocol-margin.
     """
-    return mine_found(found, both_cosines(x, y, found), margin, strategy)
+    return mine_found(neighbours, both_cosines(x, y, neighbours), margin, strategy)
 
 
 def mine_found(
-    found: Nearest, cosine: Nearest, margin: Margin = "ratio", strategy: Strategy = "max"
+    neighbours: Nearest, cosine: Nearest, margin: Margin = "ratio", strategy: Strategy = "max"
 ) -> Mined:
-    """`mine` without vectors: all may be mapped from files.
-
-    Args:
-        found: the k neighbours of each row.
-        cosine: those with them.
-        margin: see `mine`.
-        strategy: see `mine`.
-    """
-    from_x = _proposed(found.forward, _margins(found.forward, cosine.forward, cosine.backward, margin))
-    back = _proposed(found.backward, _margins(found.backward, cosine.backward, cosine.forward, margin))
+    """`mine` without vectors, by the cosines with the neighbours: all may be mapped from files."""
+    from_x = _proposed(
+        neighbours.forward, _margins(neighbours.forward, cosine.forward, cosine.backward, margin)
+    )
+    back = _proposed(
+        neighbours.backward, _margins(neighbours.backward, cosine.backward, cosine.forward, margin)
+    )
     from_y = Mined(back.targets, back.sources, back.margins)
     match strategy:
         case "forward":
@@ -90,33 +85,31 @@ def mine_found(
             agreed = from_y.sources[from_x.targets] == from_x.sources
             return _sorted(Mined(*(column[agreed] for column in from_x)))
     pairs = _sorted(Mined(*(np.concatenate(both) for both in zip(from_x, from_y, strict=True))))
-    return _one_to_one(pairs, len(found.forward), len(found.backward))
+    return _one_to_one(pairs, len(neighbours.forward), len(neighbours.backward))
 
 
-def candidates(found: Nearest, cosine: Nearest, margin: Margin = "ratio", best: int = 1) -> Mined:
+def candidates(neighbours: Nearest, cosine: Nearest, margin: Margin = "ratio", best: int = 1) -> Mined:
     """The `best` neighbours of each row of x with the highest margins, row by row, whatever other rows propose.
 
     Rows of x in their order, each with its pairs by falling margin; arguments as of `mine_found`.
     """
-    margins = _margins(found.forward, cosine.forward, cosine.backward, margin)
-    pairs = _proposed(found.forward, margins, best)
+    margins = _margins(neighbours.forward, cosine.forward, cosine.backward, margin)
+    pairs = _proposed(neighbours.forward, margins, best)
     return Mined(*(column[np.isfinite(pairs.margins)] for column in pairs))
 
 
-def both_cosines(x: np.ndarray, y: np.ndarray, found: Nearest) -> Nearest:
+def both_cosines(x: np.ndarray, y: np.ndarray, neighbours: Nearest) -> Nearest:
     """The cosines of rows with their neighbours, float64."""
-    return Nearest(cosines(x, y, found.forward), cosines(y, x, found.backward))
+    return Nearest(cosines(x, y, neighbours.forward), cosines(y, x, neighbours.backward))
 
 
 def curve(margins: np.ndarray, correct: np.ndarray, gold: int) -> Curve:
-    """Precision, recall and F1 of every threshold.
+    """Precision, recall and F1 of every threshold; a ValueError without a pair or without a gold pair.
 
     Args:
-        margins: of the mined pairs (P,), in any order.
-        correct: whether each of them is a gold pair (P,).
-        gold: number of gold pairs, found or not.
-    Raises:
-        ValueError: no pair, or no gold pair.
+        margins: Of the mined pairs (P,), in any order.
+        correct: Whether each of them is a gold pair (P,).
+        gold: How many gold pairs there are, found or not.
     Source: docs/papers.md#protocol-bucc.
     """
     if not len(margins) or gold < 1:
@@ -140,25 +133,25 @@ def best_threshold(margins: np.ndarray, correct: np.ndarray, gold: int) -> Thres
 
 
 def _margins(
-    found: np.ndarray, cosine: np.ndarray, of_others: np.ndarray, margin: Margin
+    neighbours: np.ndarray, cosine: np.ndarray, of_others: np.ndarray, margin: Margin
 ) -> Iterator[np.ndarray]:
     """The margins of rows with their k neighbours, block by block."""
     near, near_others = cosine.mean(axis=1), of_others.mean(axis=1)
-    for start in range(0, len(found), BLOCK):
+    for start in range(0, len(neighbours), BLOCK):
         part = slice(start, start + BLOCK)
-        yield MARGINS[margin](cosine[part], (near[part, None] + near_others[found[part]]) / 2)
+        yield MARGINS[margin](cosine[part], (near[part, None] + near_others[neighbours[part]]) / 2)
 
 
-def _proposed(found: np.ndarray, margins: Iterator[np.ndarray], best: int = 1) -> Mined:
+def _proposed(neighbours: np.ndarray, margins: Iterator[np.ndarray], best: int = 1) -> Mined:
     """The neighbours with the `best` highest margins of each row, in the order of rows; of equal ones the nearest."""
-    best = min(best, found.shape[1])
-    targets, values = np.empty((len(found), best), dtype=np.int64), np.empty((len(found), best))
-    for start, block_margins in zip(range(0, len(found), BLOCK), margins, strict=True):
+    best = min(best, neighbours.shape[1])
+    targets, values = np.empty((len(neighbours), best), dtype=np.int64), np.empty((len(neighbours), best))
+    for start, block_margins in zip(range(0, len(neighbours), BLOCK), margins, strict=True):
         part = slice(start, start + BLOCK)
         order = np.argsort(-block_margins, axis=1, kind="stable")[:, :best]
-        targets[part] = np.take_along_axis(found[part], order, axis=1)
+        targets[part] = np.take_along_axis(neighbours[part], order, axis=1)
         values[part] = np.take_along_axis(block_margins, order, axis=1)
-    return Mined(np.repeat(np.arange(len(found)), best), targets.ravel(), values.ravel())
+    return Mined(np.repeat(np.arange(len(neighbours)), best), targets.ravel(), values.ravel())
 
 
 def _sorted(pairs: Mined) -> Mined:
@@ -171,10 +164,10 @@ def _sorted(pairs: Mined) -> Mined:
 def _one_to_one(pairs: Mined, n: int, m: int) -> Mined:
     """The pairs, in their order, whose rows, of n and of m, are in none before."""
     taken = bytearray(n), bytearray(m)
-    kept = np.zeros(len(pairs.margins), dtype=bool)
-    for start in range(0, len(kept), BLOCK):
+    free = np.zeros(len(pairs.margins), dtype=bool)
+    for start in range(0, len(free), BLOCK):
         columns = (column[start : start + BLOCK].tolist() for column in pairs[:2])
         for place, (source, target) in enumerate(zip(*columns, strict=True), start):
             if not taken[0][source] and not taken[1][target]:
-                taken[0][source] = taken[1][target] = kept[place] = True
-    return Mined(*(column[kept] for column in pairs))
+                taken[0][source] = taken[1][target] = free[place] = True
+    return Mined(*(column[free] for column in pairs))

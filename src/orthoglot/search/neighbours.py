@@ -10,7 +10,6 @@ candidate, however many similarities there are. A GPU also holds y, if that take
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -56,12 +55,14 @@ def nearest(
     The first neighbour is the row with the highest cosine; of all within 1e-6 of it, the lowest index. The second is
     chosen by the same rule from the rows that are left, and so on.
 
+    Neither device nor tile changes the result.
+
     Args:
         x: (n, D), rows of length 1.
         y: (m, D), rows of length 1; if it is x itself, nearly half of the products are computed for both of their rows.
-        k: neighbours, at least 1.
-        device: "cpu", "cuda", ...: where the products are computed; the result is the same.
-        tile: rows and columns of a tile, None for a size that suits the device; the result is the same.
+        k: Neighbours, at least 1.
+        device: Where the products are computed: "cpu", "cuda", ...
+        tile: Rows and columns of a tile, None for a size that suits the device.
     Source: docs/papers.md#protocol-retrieval.
     """
     same = y is x
@@ -74,12 +75,9 @@ def nearest(
 
 
 def cosines(x: np.ndarray, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Cosines of each row of x (n, D) with the named rows of y, (n, k) float64, the same on every machine.
+    """Cosines of each row of x (n, D) with the named rows (n, k) of y (m, D), float64, the same on every machine.
 
-    Args:
-        x: rows of length 1.
-        y: (m, D), rows of length 1.
-        rows: (n, k) row numbers of y.
+    The rows have length 1.
     """
     values = np.empty(rows.shape)
     step = max(1, EXACT_ENTRIES // max(1, rows.shape[1] * x.shape[1]))
@@ -174,12 +172,11 @@ def settle(
     """The k neighbours (n, min(k, m)) among candidates, -1 where there are fewer.
 
     Args:
-        numbers: of rows of y, (n, c), c above k, in any order.
+        numbers: Of rows of y, (n, c), c above k, in any order.
         products: float32 products of x with them (n, c); -inf where there are fewer candidates.
-        x: (n, D), rows of length 1.
-        y: (m, D), rows of length 1.
-        k: neighbours, at least 1.
-        exhaustive: look among all rows of y where rounding may have left out a neighbour.
+        x, y: (n, D) and (m, D), rows of length 1.
+        k: Neighbours, at least 1.
+        exhaustive: Look among all rows of y where rounding may have left out a neighbour.
     """
     order = np.argsort(-products, axis=1, kind="stable")
     numbers, products = (np.take_along_axis(array, order, axis=1) for array in (numbers, products))
@@ -197,25 +194,27 @@ def settle(
 
 
 def _choose(
-    found: np.ndarray, rows: np.ndarray, x: np.ndarray, y: np.ndarray, numbers: np.ndarray | None
+    neighbours: np.ndarray, rows: np.ndarray, x: np.ndarray, y: np.ndarray, numbers: np.ndarray | None
 ) -> None:
-    """Write the exact neighbours of some rows of x into `found`, of all rows of y or of numbered ones."""
+    """Write the exact neighbours of some rows of x into `neighbours`, of all rows of y or of numbered ones."""
     width = len(y) if numbers is None else numbers.shape[1] * x.shape[1]
     step = max(1, EXACT_ENTRIES // width)
     for start in range(0, len(rows), step):
         part = rows[start : start + step]
         if numbers is None:
-            found[part] = greedy(similarities(x[part], y), found.shape[1])
+            neighbours[part] = greedy(similarities(x[part], y), neighbours.shape[1])
         else:
             in_order = np.sort(numbers[part], axis=1)
             similarity = np.einsum("nd,nkd->nk", _on_grid(x[part]), _on_grid(y[in_order]))
             similarity[in_order < 0] = -np.inf
-            found[part] = np.take_along_axis(in_order, greedy(similarity, found.shape[1]), axis=1)
+            neighbours[part] = np.take_along_axis(in_order, greedy(similarity, neighbours.shape[1]), axis=1)
 
 
 def similarities(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Exact products of all rows of x and y, times `GRID` squared (n, m)."""
-    return np.concatenate([_on_grid(x) @ rows.T for rows in _grid_blocks(y)], axis=1)
+    step = max(1, EXACT_ENTRIES // y.shape[1])
+    blocks = (y[start : start + step] for start in range(0, len(y), step))
+    return np.concatenate([_on_grid(x) @ _on_grid(rows).T for rows in blocks], axis=1)
 
 
 def greedy(similarity: np.ndarray, k: int) -> np.ndarray:
@@ -230,11 +229,6 @@ def greedy(similarity: np.ndarray, k: int) -> np.ndarray:
         places[:, place] = (similarity >= highest - EQUAL * GRID**2).argmax(axis=1)
         similarity[rows, places[:, place]] = -np.inf
     return places
-
-
-def _grid_blocks(y: np.ndarray) -> Iterator[np.ndarray]:
-    step = max(1, EXACT_ENTRIES // y.shape[1])
-    return (_on_grid(y[start : start + step]) for start in range(0, len(y), step))
 
 
 def _on_grid(vectors: np.ndarray) -> np.ndarray:

@@ -128,25 +128,21 @@ class Preset(Settings):
     def without(self, names: Collection[str]) -> Self:
         """The preset without some encoders and test sets."""
 
-        def kept(selection: Preset | Part) -> dict[str, list[str]]:
-            fields = ("encoders", "benchmarks")
+        def left(selection: Preset | Part) -> dict[str, Any]:
             return {
-                field: [name for name in getattr(selection, field) if name not in names] for field in fields
+                "encoders": [name for name in selection.encoders if name not in names],
+                "benchmarks": [name for name in selection.benchmarks if name not in names],
             }
 
-        parts = [part.model_copy(update=kept(part)) for part in self.parts]
-        return self.model_copy(update={**kept(self), "parts": [part for part in parts if part.encoders]})
+        parts = [part.model_copy(update=left(part)) for part in self.parts]
+        return self.model_copy(update=left(self) | {"parts": [part for part in parts if part.encoders]})
 
     def takes(self, *languages: str) -> bool:
         """Whether text in these languages is taken."""
         return not self.languages or set(languages) <= set(self.languages)
 
     def part(self, encoder: str) -> Part:
-        """What an encoder of the preset sees.
-
-        Raises:
-            ConfigError: the preset has parts, and the encoder is in none.
-        """
+        """What an encoder of the preset sees; a ConfigError if the preset has parts and the encoder is in none."""
         if not self.parts:
             return Part(encoders=self.encoders, corpora=self.corpora, benchmarks=self.benchmarks)
         for part in self.parts:
@@ -191,26 +187,7 @@ class Params(Settings):
             for other in getattr(corpus, "unless_in", []):
                 known(other, self.corpora.keys() - {name}, f"corpora.{name}.unless_in")
         for name, preset in self.presets.items():
-            key = f"presets.{name}"
-            for kind in ("corpora", "benchmarks", "encoders", "methods"):
-                for chosen in getattr(preset, kind):
-                    known(chosen, getattr(self, kind), f"{key}.{kind}")
-            for chosen in preset.optional:
-                known(chosen, [*self.encoders, *self.benchmarks], f"{key}.optional")
-            for chosen in preset.encoders:
-                if isinstance(refused := self.encoders[chosen], RefusedSettings):
-                    refuse(refused, chosen)
-            if not self.corpora_of(name):
-                said = f"languages: no corpus has text in {', '.join(preset.languages)}"
-                nothing = "corpora: `unless_in` leaves nothing of them"
-                raise ConfigError(f"{key}.{said if preset.languages else nothing}")
-            for chosen in preset.baselines:
-                known(chosen, self.methods, f"{key}.baselines")
-            if "tatoeba" in preset.evaluation.tasks and not preset.benchmarks:
-                raise ConfigError(f"{key}: the task tatoeba needs at least one benchmark")
-            self._check_ablations(preset.ablations, f"{key}.ablations")
-            if preset.fine_tuning:
-                self._check_fine_tuning(preset, preset.fine_tuning, f"{key}.fine_tuning")
+            self._check_preset(name, preset, f"presets.{name}")
         for name, encoder in self.encoders.items():
             self._check_origins(name, encoder)
         for name in self.encoders:
@@ -223,6 +200,29 @@ class Params(Settings):
             except ConfigError as error:
                 raise ConfigError(f"methods.{name}: {error}") from error
         return self
+
+    def _check_preset(self, name: str, preset: Preset, where: str) -> None:
+        """All names are known, some text is left, and the tasks have data."""
+        for kind in ("corpora", "benchmarks", "encoders", "methods"):
+            for chosen in getattr(preset, kind):
+                known(chosen, getattr(self, kind), f"{where}.{kind}")
+        for chosen in preset.optional:
+            known(chosen, [*self.encoders, *self.benchmarks], f"{where}.optional")
+        for chosen in preset.encoders:
+            if isinstance(refused := self.encoders[chosen], RefusedSettings):
+                refuse(refused, chosen)
+        if not self.corpora_of(name):
+            reason = "corpora: `unless_in` leaves nothing of them"
+            if preset.languages:
+                reason = f"languages: no corpus has text in {', '.join(preset.languages)}"
+            raise ConfigError(f"{where}.{reason}")
+        for chosen in preset.baselines:
+            known(chosen, self.methods, f"{where}.baselines")
+        if "tatoeba" in preset.evaluation.tasks and not preset.benchmarks:
+            raise ConfigError(f"{where}: the task tatoeba needs at least one benchmark")
+        self._check_ablations(preset.ablations, f"{where}.ablations")
+        if preset.fine_tuning:
+            self._check_fine_tuning(preset, preset.fine_tuning, f"{where}.fine_tuning")
 
     def _check_fine_tuning(self, preset: Preset, settings: FineTuningSettings, where: str) -> None:
         """Its encoders can be trained, its benchmarks say on what, and its recipes are of something."""
@@ -259,11 +259,11 @@ class Params(Settings):
 
     def _check_ablations(self, ablations: Sequence[Ablation], where: str) -> None:
         """At most one ablation of a kind of encoder, whose variants all have valid settings."""
+        with_variants = [name for name, settings in self.encoders.items() if settings.kind in self.variants]
         named: dict[str, str] = {}
         for place, ablation in enumerate(ablations):
             encoder = ablation.encoder
-            of_kind = [name for name, settings in self.encoders.items() if settings.kind in self.variants]
-            known(encoder, of_kind, f"{where}.{place}.encoder")
+            known(encoder, with_variants, f"{where}.{place}.encoder")
             kind = self.encoders[encoder].kind
             if kind in named:
                 raise ConfigError(f"{where}: {named[kind]} and {encoder} are both of kind {kind}; name one")
@@ -379,13 +379,10 @@ class Params(Settings):
         """The same, then those that encoders are fine-tuned for and on."""
         preset = self.presets[name]
         taught = self.taught(preset)
-        read = (
-            set_
-            for trainings in taught.values()
-            for stage in trainings
-            for set_ in (stage.train, stage.valid)
-        )
-        others = {entry: self.benchmarks[entry] for entry in (*taught, *filter(None, read))}
+        read = [*taught]
+        for stage in (stage for trainings in taught.values() for stage in trainings):
+            read += [stage.train, *([stage.valid] if stage.valid else [])]
+        others = {entry: self.benchmarks[entry] for entry in read}
         cut = {entry: benchmark.within(preset.takes) or benchmark for entry, benchmark in others.items()}
         return {**cut, **self._within(preset)}
 
@@ -409,7 +406,7 @@ class Params(Settings):
         return {entry: release for entry, release in chosen.items() if release}
 
     def every_address(self) -> dict[str, list[str]]:
-        """The same of all entries of the catalogue."""
+        """The addresses of all entries of the catalogue."""
         return _addresses(self.benchmarks, self.corpora, lambda *codes: True)
 
     @property
@@ -421,32 +418,30 @@ class Params(Settings):
 
 # Names of the settings by kind of entry.
 FIELDS = {
-    "corpora": {
-        name: frozenset(settings.model_fields) for name, settings in having(corpus_kinds, "SETTINGS").items()
-    },
-    "benchmarks": {
-        name: frozenset(settings.model_fields)
-        for name, settings in having(benchmark_kinds, "SETTINGS").items()
-    },
-    "encoders": encoder_fields(),
+    section: {name: frozenset(settings.model_fields) for name, settings in having(folder, "SETTINGS").items()}
+    for section, folder in (("corpora", corpus_kinds), ("benchmarks", benchmark_kinds))
 }
+FIELDS["encoders"] = encoder_fields()
 
 
 def _addresses(
     benchmarks: Mapping[str, Benchmark], corpora: Mapping[str, Corpus], takes: Callable[..., bool]
 ) -> dict[str, list[str]]:
-    by_entry = {f"benchmarks.{entry}": benchmark.addresses for entry, benchmark in benchmarks.items()}
-    for entry, corpus in corpora.items():
+    entries: dict[str, Benchmark | Corpus] = {
+        f"benchmarks.{name}": entry for name, entry in benchmarks.items()
+    }
+    entries |= {f"corpora.{name}": entry for name, entry in corpora.items()}
+    by_entry = {}
+    for name, entry in entries.items():
         try:
-            by_entry[f"corpora.{entry}"] = corpus.addresses(takes)
+            addresses = entry.addresses(takes) if isinstance(entry, Corpus) else entry.addresses
+            for address in addresses:
+                name_of(address)
         except ConfigError as error:
-            raise ConfigError(f"corpora.{entry}: {error}") from error
-    for entry, addresses in by_entry.items():
-        try:
-            list(map(name_of, addresses))
-        except ConfigError as error:
-            raise ConfigError(f"{entry}: {error}") from error
-    return {entry: addresses for entry, addresses in by_entry.items() if addresses}
+            raise ConfigError(f"{name}: {error}") from error
+        if addresses:
+            by_entry[name] = addresses
+    return by_entry
 
 
 def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Params:

@@ -33,10 +33,9 @@ TERMS = {
 def params_schema() -> dict[str, Any]:
     """The schema of params.yaml; what entries hold is defined in that of the catalogue, in the same folder."""
     properties = json.dumps(_of_entries_as_written()["properties"])
-    title = "params.yaml of orthoglot"
     return {
         "$schema": DIALECT,
-        "title": title,
+        "title": "params.yaml of orthoglot",
         "type": "object",
         "properties": json.loads(properties.replace('"$ref": "#', '"$ref": "catalogue.schema.json#')),
         "additionalProperties": False,

@@ -41,22 +41,17 @@ class Row:
 
     encoder: str  # its name in the catalogue, or PRESET/NAME of one trained here
     covered: bool | None  # whether its stated languages hold this one; None if it states none
-    # whether one of its stated languages is written in this one's script; None as above
-    script_seen: bool | None
+    script_seen: bool | None  # whether it states a language of the same script; None if it states none
     coverage: Coverage | None  # on the sample; None where there is no tokenizer or no sample
     note: str  # why there is no coverage
 
 
 def coverage(tokens: Ragged, unknown: int | None, sentences: Sequence[str], language: str) -> Coverage:
-    """Measure how a sample of a language was split.
+    """How a sample of a language was split; a DataError if it has no piece.
 
     Args:
-        tokens: ids of the sample without begin and end tokens.
-        unknown: id of an unknown piece; None if there is none.
-        sentences: the sample.
-        language: canonical code.
-    Raises:
-        DataError: it has no piece.
+        tokens: Ids of the sample without begin and end tokens.
+        unknown: Id of an unknown piece; None if there is none.
     """
     pieces = tokens.ids
     words = [word for sentence in sentences for word in sentence.split()]
@@ -76,9 +71,8 @@ def survey(
 
     Args:
         catalogue: `encoders` of params.yaml.
-        models: where presets keep their encoders (PRESET/encoders/NAME).
-        language: canonical code.
-        sentences: the sample; may be empty.
+        models: Where presets keep their encoders (PRESET/encoders/NAME).
+        sentences: The sample; may be empty.
     """
     rows = []
     trained = set()

@@ -16,13 +16,9 @@ from orthoglot.training.partners import Partners
 
 @dataclass(frozen=True)
 class PairRows:
-    """Translations as rows of one matrix of vectors: row `source[i]` and row `target[i]` mean the same.
+    """Translations as rows of one matrix of vectors: row `source[i]` and row `target[i]` mean the same."""
 
-    source, target: (P,) row indices, or (n, B) for n batches.
-    source_language, target_language: language ids, likewise.
-    """
-
-    source: Tensor
+    source: Tensor  # (P,), or (n, B) for n batches; and so the others
     target: Tensor
     source_language: Tensor
     target_language: Tensor
@@ -48,17 +44,13 @@ class PairRows:
 
 @dataclass(frozen=True)
 class Batch:
-    """B pairs as `Pairs` arranges them: the source rows first, then the target rows.
+    """B pairs as `Pairs` arranges them: the source rows first, then the target rows."""
 
-    other, peer: partners, numbered among the 2B rows; -1 for none.
-    active: (B,).
-    """
-
-    rows: Tensor  # of the matrix of vectors, (2B,)
-    language_id: Tensor  # of each row
-    other: Tensor
-    peer: Tensor
-    active: Tensor
+    rows: Tensor  # (2B,) rows of the matrix of vectors
+    language_id: Tensor  # (2B,)
+    other: Tensor  # (2B,) partners, numbered among the 2B rows; -1 for none
+    peer: Tensor  # (2B,) likewise
+    active: Tensor  # (B,)
 
 
 def make_batches(
@@ -66,12 +58,13 @@ def make_batches(
 ) -> list[Batch]:
     """Shuffle the pairs and divide them into batches with partners, on the pairs' device.
 
+    The draws are the same on every device.
+
     Args:
-        pairs: (P,), on any device: the draws are the same on every one.
-        partner_rule: name in `PARTNER_RULES`.
+        partner_rule: A name in `PARTNER_RULES`.
         batch_size: B; fewer pairs make one batch.
-        drop_last: leave out a last batch of fewer than B pairs.
-        order, partners: two streams, so that a rule's draws never change the order.
+        drop_last: Leave out a last batch of fewer than B pairs.
+        order, partners: Two streams, so that a rule's draws never change the order.
     """
     size = min(batch_size, len(pairs))
     shuffled = order.permutation(len(pairs), pairs.source.device)
@@ -91,11 +84,7 @@ def _with_partners(pairs: PairRows, partner_rule: str, draws: Draws) -> list[Bat
         source, target = sides
         return torch.cat([source, torch.where(target >= 0, target + len(pairs), -1)], dim=1)
 
-    columns = (
-        torch.cat([pairs.source, pairs.target], dim=1),
-        torch.cat([pairs.source_language, pairs.target_language], dim=1),
-        both(drawn.other),
-        both(drawn.peer),
-        drawn.active,
-    )
-    return [Batch(*tensors) for tensors in zip(*columns, strict=True)]
+    rows = torch.cat([pairs.source, pairs.target], dim=1)
+    languages = torch.cat([pairs.source_language, pairs.target_language], dim=1)
+    tensors = zip(rows, languages, both(drawn.other), both(drawn.peer), drawn.active, strict=True)
+    return [Batch(*batch) for batch in tensors]

@@ -20,12 +20,8 @@ logger = logging.getLogger(__name__)
 def compiled(objective: Objective, batch: Pairs, label: str) -> Callable[[Pairs], dict[str, Tensor]]:
     """The objective for batches of this one's shape, equal within rounding; compiled again, the same bits.
 
-    The objective itself where it cannot be compiled: without a C++ compiler, or with a term that cannot be traced.
-
-    Args:
-        objective: on the CPU.
-        batch: of the training, whose loss and gradient are computed once.
-        label: for messages.
+    The objective itself, which is on the CPU, where it cannot be compiled: without a C++ compiler, or with a term that
+    cannot be traced. The loss and gradient of the batch are computed once.
     """
     # A batch keeps what its terms share; within the trace another object does.
     loss: Callable[[Pairs], dict[str, Tensor]]

@@ -21,11 +21,7 @@ class Curves:
     """
 
     def __init__(self, folder: Path, tools: Sequence[str]):
-        """Open the tools' files under `folder`/<tool>.
-
-        Raises:
-            ConfigError: a tool that is not installed.
-        """
+        """Open the tools' files under `folder`/<tool>; a ConfigError if a tool is not installed."""
         shutil.rmtree(folder, ignore_errors=True)
         self._tools: list[Add] = []
         for tool in tools:

@@ -44,17 +44,13 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Data:
-    """Vectors of all language pairs pooled.
-
-    train, valid: pairs as rows of `vectors`, on the CPU.
-    text: digest of the sentences of these pairs, in their order; empty where nobody knows them.
-    """
+    """Vectors of all language pairs pooled."""
 
     vectors: Tensor  # (N, D) float32
     languages: list[str]  # K codes, sorted; a language id is a position in this list
-    train: PairRows
-    valid: PairRows
-    text: str = ""
+    train: PairRows  # rows of `vectors`, on the CPU
+    valid: PairRows  # likewise
+    text: str = ""  # digest of the sentences of these pairs, in their order; empty if they are unknown
 
 
 def decompose(
@@ -73,33 +69,24 @@ def decompose(
 ) -> Ending | None:
     """Write decomposer.json, weights.safetensors and, of a trained method, history.jsonl into an existing folder.
 
+    The other arguments, and errors, are those of `fit_decomposer`.
+
     Args:
-        method, recipe, name, data, seed: as of `fit_decomposer`.
-        store: the encoder's vectors, from which `collect` took the data.
+        store: The encoder's vectors, from which `collect` took the data.
         device: "auto", "cpu", "cuda", ...
-        checkpoint: folder for the resume file.
-        output: the folder.
-        code: digest of the code that trains, for the record.
-        prior: as of `fit_decomposer`.
+        output: The folder.
+        code: Digest of the code that trains, for the record.
     Returns:
         How the training ended; None for a closed form.
-    Raises:
-        ConfigError, DataError: as `fit_decomposer`.
     """
+    target = resolve_device(device)
     decomposer, history = fit_decomposer(
-        method,
-        recipe,
-        name,
-        data,
-        seed=seed,
-        device=resolve_device(device),
-        checkpoint=checkpoint,
-        prior=prior,
+        method, recipe, name, data, seed=seed, device=target, checkpoint=checkpoint, prior=prior
     )
-    details = {**decomposer.details, **({"code": code} if code else {})}
-    replace(decomposer, encoder=store.meta["encoder"], identity=store.meta["identity"], details=details).save(
-        output
-    )
+    if code:
+        decomposer.details["code"] = code
+    meta = store.meta
+    replace(decomposer, encoder=meta["encoder"], identity=meta["identity"]).save(output)
     if not history:
         return None
     write_history(history, output)
@@ -110,8 +97,8 @@ def log_endings(
     method: MethodSettings, recipe: DecompositionSettings, name: str, endings: Sequence[Ending]
 ) -> None:
     """One line on the best and last epochs of all seeds of a trained method, and a warning for each doubt."""
-    own_recipe = method.recipe(recipe)
-    logger.info("%s: %s", name, summary(endings, own_recipe.max_epochs, own_recipe.stopping))
+    recipe = method.recipe(recipe)
+    logger.info("%s: %s", name, summary(endings, recipe.max_epochs, recipe.stopping))
     for warning in warnings(endings):
         logger.warning("%s: %s", name, warning)
 
@@ -130,33 +117,38 @@ def fit_decomposer(
     """A trained method with its history, or a closed form with none; the encoder stays unnamed.
 
     Args:
-        method: architecture, partner rule and weighted terms.
-        recipe: how to train, where the method itself does not say; None for a closed form.
-        name: the method's name, for the record.
-        data: vectors and pairs.
-        seed: of initial weights, order and partners.
-        device: where it is trained.
-        checkpoint: folder for the resume file, or None for no file.
-        prior: what a closed form starts from (`orthoglot.decomposers.moments.compute`); None for nothing.
+        method: Architecture, partner rule and weighted terms.
+        recipe: How to train, where the method itself does not say; None for a closed form.
+        name: The method's name, for the record.
+        seed: Of initial weights, order and partners.
+        checkpoint: Folder for the resume file, or None for no file.
+        prior: What a closed form starts from (`orthoglot.decomposers.moments.compute`); None for nothing.
     Raises:
-        ConfigError: the method cannot be fitted, its terms or rule are wrong, or a trained method has no recipe.
-        DataError: a loss is not finite.
+        ConfigError: The method cannot be fitted, its terms or rule are wrong, or a trained method has no recipe.
+        DataError: A loss is not finite.
     """
     if method.architecture == "original":
         raise ConfigError(f"method {name}: the architecture 'original' has nothing to train")
     check_method(method.architecture, method.partners, method.terms)
     form, dim = architecture(method.architecture), data.vectors.shape[1]
     history: History = []
-    own_details: dict[str, Any] = {"centre": method.centre} if method.centre else {}
-    end: dict[str, Any] = {}
+    details: dict[str, Any] = {
+        "seed": seed,
+        "partners": method.partners,
+        "terms": method.terms,
+        "train_pairs": len(data.train),
+        "valid_pairs": len(data.valid),
+    }
+    if data.text:
+        details["text"] = data.text
     if isinstance(form, ClosedForm):
         blocks = translations(data, data.train)
-        weights, own_details = compute(form, blocks, data.languages, dim, method.own_settings, prior)
-        if "validation" in own_details:
-            chosen = ", ".join(
-                f"{setting} {value}" for setting, value in own_details.items() if setting != "validation"
-            )
-            logger.info("%s: %s; loss of held-out pairs %s", name, chosen, own_details["validation"])
+        weights, facts = compute(form, blocks, data.languages, dim, method.own_settings, prior)
+        details |= facts
+        if "validation" in facts:
+            loss = facts.pop("validation")
+            chosen = ", ".join(f"{setting} {value}" for setting, value in facts.items())
+            logger.info("%s: %s; loss of held-out pairs %s", name, chosen, loss)
     elif recipe is None:
         raise ConfigError(f"method {name}: a trained method needs a recipe")
     else:
@@ -167,23 +159,12 @@ def fit_decomposer(
         if form.finish is not None:
             blocks = translations(centred, data.train)
             weights |= form.finish(weights, blocks, data.languages, **method.own_settings)
-        own_details |= method.own_settings
         weights |= centre
         recipe = method.recipe(recipe)
-        end = {
-            **ending(history, recipe.patience),
-            **{setting: getattr(recipe, setting) for setting in ("learning_rate", "max_epochs", "stopping")},
-        }
-    details = {
-        "seed": seed,
-        "partners": method.partners,
-        "terms": method.terms,
-        **own_details,
-        "train_pairs": len(data.train),
-        "valid_pairs": len(data.valid),
-        **({"text": data.text} if data.text else {}),
-        **end,
-    }
+        details |= method.own_settings | ending(history, recipe.patience)
+        details |= recipe.model_dump(include={"learning_rate", "max_epochs", "stopping"})
+        if method.centre:
+            details["centre"] = method.centre
     return Decomposer(method.architecture, name, "", "", data.languages, dim, weights, details), history
 
 
@@ -191,11 +172,11 @@ def collect(store: EmbeddingStore, bitext: Sequence[Path], train_pairs: int) -> 
     """The train and valid pairs of all folders, pooled, with only the vectors that they need.
 
     Args:
-        store: holds a vector of every sentence.
-        bitext: prepared language pairs; only their train and valid splits are read.
-        train_pairs: how many training pairs per language pair to use, the first ones.
+        store: A vector of every sentence.
+        bitext: Prepared language pairs; only their train and valid splits are read.
+        train_pairs: Training pairs of each language pair that are used, the first ones.
     Raises:
-        DataError: a split is empty, or a sentence has no vector.
+        DataError: A split is empty, or a sentence has no vector.
     """
     languages = sorted({code for folder in bitext for code in parse_pair(folder.name)})
     text = hashlib.sha256()
@@ -206,16 +187,13 @@ def collect(store: EmbeddingStore, bitext: Sequence[Path], train_pairs: int) -> 
         "decompose: %d training and %d validation pairs, %d vectors", len(train), len(valid), len(used)
     )
     vectors = torch.from_numpy(store.take(used.numpy()))
-    # Rows are numbered among the sorted `used` ones.
-    train, valid = (
-        replace(
-            pairs,
-            source=torch.searchsorted(used, pairs.source),
-            target=torch.searchsorted(used, pairs.target),
-        )
-        for pairs in (train, valid)
-    )
-    return Data(vectors, languages, train, valid, text.hexdigest()[:16])
+
+    def renumbered(pairs: PairRows) -> PairRows:
+        """Their rows among the sorted `used` ones."""
+        source, target = (torch.searchsorted(used, rows) for rows in (pairs.source, pairs.target))
+        return replace(pairs, source=source, target=target)
+
+    return Data(vectors, languages, renumbered(train), renumbered(valid), text.hexdigest()[:16])
 
 
 def _pairs(
@@ -229,15 +207,12 @@ def _pairs(
     """The pairs of one split of all folders, as rows of the store; their sentences go into the digest."""
     parts = []
     for folder in bitext:
-        source, target = parse_pair(folder.name)
         pairs = read_split(folder, split)[:limit]
         for pair in pairs:
             text.update(f"{split}\t{folder.name}\t{pair.source}\t{pair.target}\n".encode())
-        rows = (
-            store.rows([pair.source for pair in pairs], source),
-            store.rows([pair.target for pair in pairs], target),
-        )
-        ids = (np.full(len(pairs), languages.index(code)) for code in (source, target))
+        codes = parse_pair(folder.name)
+        rows = [store.rows([pair[side] for pair in pairs], code) for side, code in enumerate(codes)]
+        ids = [np.full(len(pairs), languages.index(code)) for code in codes]
         parts.append(np.stack([*rows, *ids]))
     table = torch.from_numpy(np.concatenate(parts, axis=1))
     if not table.shape[1]:
@@ -258,13 +233,12 @@ def subtract(
 ) -> tuple[dict[str, np.ndarray], Data]:
     """The data less the mean of the training vectors, each as often as it occurs.
 
+    Every vector is of one language. A language without a training sentence is a DataError.
+
     Args:
-        data: every vector is of one language.
-        centre: the mean over all languages, or over the vector's own, or nothing.
+        centre: The mean over all languages, or over the vector's own, or nothing.
     Returns:
         {"centre": the mean, (D,) or (K, D)}, empty for nothing; and the data.
-    Raises:
-        DataError: a language has no training sentence.
     Source: docs/papers.md#centre.
     """
     if centre in (None, "none"):
@@ -297,16 +271,14 @@ def train(
 ) -> tuple[dict[str, np.ndarray], History]:
     """Fit the method's maps to the training pairs, stopping early on the validation pairs.
 
-    The initial weights depend on seed and architecture alone, so methods of one seed start alike.
+    The initial weights depend on seed and architecture alone, so methods of one seed start alike. A batch that does
+    not fit into the device's memory is a DataError.
 
     Returns:
         The maps' weights by name at the best epoch, and the history.
-    Raises:
-        DataError: a batch does not fit into the device's memory.
     """
-    recipe = method.recipe(recipe)
-    stopping = recipe.stopping
-    check_stopping(method, stopping)
+    recipe, label = method.recipe(recipe), f"{name}, seed {seed}"
+    check_stopping(method, recipe.stopping)
     home = device if fits(data.vectors, device) else torch.device("cpu")
     if home != device:
         logger.info("%s: the vectors exceed the device's memory and are read from the host's", name)
@@ -317,14 +289,14 @@ def train(
     objective = Objective(method.terms, dim=dim, n_languages=k, generator=stream(seed, "heads"))
     objective.to(device, vectors.dtype)
 
-    at_home = {
+    pairs_at_home = {
         "train": data.train.map(lambda tensor: tensor.to(home)),
         "valid": data.valid.map(lambda tensor: tensor.to(home)),
     }
 
     def batches(split: Literal["train", "valid"], *epoch: int) -> list[Batch]:
         return make_batches(
-            at_home[split],
+            pairs_at_home[split],
             method.partners,
             batch_size=recipe.batch_size,
             drop_last=split == "train",
@@ -339,7 +311,7 @@ def train(
 
     # No epoch here: totals can be compared only if the validation partners stay the same (docs/papers.md#seed).
     held_out = batches("valid")
-    retrieval = Retrieval(data.valid, data.train) if stopping == "retrieval" else None
+    retrieval = Retrieval(data.valid, data.train) if recipe.stopping == "retrieval" else None
 
     def validate() -> dict[str, float]:
         """Mean of every term over all validation pairs, and what decides, if that is something else."""
@@ -349,26 +321,23 @@ def train(
         means = dict(zip(values[0], (sizes @ table / sizes.sum()).tolist(), strict=True))
         if retrieval is not None:
             means["retrieval"] = retrieval.score(maps, vectors)
-        elif stopping == "without-opponents":
+        elif recipe.stopping == "without-opponents":
             means["without_opponents"] = without_opponents(means, method.terms)
         return means
 
     def attempt(size: int) -> None:
-        trial = make_batches(
-            at_home["train"].take(slice(0, size)),
-            method.partners,
-            batch_size=size,
-            drop_last=False,
-            order=Draws(seed),
-            partners=Draws(seed),
+        first = pairs_at_home["train"].take(slice(0, size))
+        draws = Draws(seed)
+        (batch,) = make_batches(
+            first, method.partners, batch_size=size, drop_last=False, order=draws, partners=draws
         )
-        objective(pairs(trial[0]))["total"].backward()
+        objective(pairs(batch))["total"].backward()
 
     steps = updates(maps, objective, recipe.learning_rate)
     # Neither a checkpoint nor an early end changes the choice, so that a resumed training repeats it.
     epochs = min(recipe.max_epochs, recipe.patience + 1)
     if device.type == "cpu" and 2 * epochs * len(data.train) * dim >= PAYS_FROM:
-        steps[-1].loss = compiled(objective, pairs(batches("train", 0)[0]), f"{name}, seed {seed}")
+        steps[-1].loss = compiled(objective, pairs(batches("train", 0)[0]), label)
 
     fit_maps = partial(
         fit,
@@ -382,33 +351,22 @@ def train(
         validate=validate,
         max_epochs=recipe.max_epochs,
         patience=recipe.patience,
-        criterion=CRITERIA[stopping],
+        criterion=CRITERIA[recipe.stopping],
         seed=seed,
-        label=f"{name}, seed {seed}",
+        label=label,
         checkpoint=checkpoint,
         batches_per_epoch=max(1, len(data.train) // recipe.batch_size),
     )
-    history = within_memory(
-        fit_maps,
-        where=f"{name}, seed {seed}",
-        setting="batch_size",
-        size=recipe.batch_size,
-        attempt=attempt,
-    )
+    size = recipe.batch_size
+    history = within_memory(fit_maps, where=label, setting="batch_size", size=size, attempt=attempt)
     return {name: tensor.cpu().numpy() for name, tensor in maps.state_dict().items()}, history
 
 
 def pairs_of(
-    maps: Maps,
-    n_languages: int,
-    sentence: Tensor,
-    language_id: Tensor,
-    other: Tensor,
-    peer: Tensor,
-    active: Tensor,
+    maps: Maps, k: int, sentence: Tensor, language_id: Tensor, other: Tensor, peer: Tensor, active: Tensor
 ) -> Pairs:
-    """Both sides of a batch, decomposed; the tensors are those of `inputs`."""
-    return Pairs(maps(sentence), language_id, other, peer, active, n_languages)
+    """Both sides of a batch, decomposed; the tensors are those of `inputs`, with ids of K languages."""
+    return Pairs(maps(sentence), language_id, other, peer, active, k)
 
 
 def updates(maps: Maps, objective: Objective, learning_rate: float) -> list[Update]:
@@ -423,6 +381,8 @@ def updates(maps: Maps, objective: Objective, learning_rate: float) -> list[Upda
         # A graph of a step needs `capturable`.
         return Adam(parameters, learning_rate, fused=True, capturable=parameters[0].is_cuda)
 
+    update_of_maps = Update("maps", objective, adam([*maps.parameters(), *objective.heads()]))
+    if not adversaries:
+        return [update_of_maps]
     theirs = [parameter for adversary in adversaries for parameter in adversary.parameters()]
-    first = [Update("discriminator", discriminate, adam(theirs))] if theirs else []
-    return [*first, Update("maps", objective, adam([*maps.parameters(), *objective.heads()]))]
+    return [Update("discriminator", discriminate, adam(theirs)), update_of_maps]

@@ -98,27 +98,27 @@ def shared(module: torch.nn.Module) -> torch.nn.Module:
     return DistributedDataParallel(module) if processes() > 1 else module
 
 
-def gathered(own: Tensor) -> tuple[Tensor, int]:
-    """Rows (B, D) of every process as (W B, D), with gradient, and where this process's own begin."""
+def gathered(rows: Tensor) -> tuple[Tensor, int]:
+    """Rows (B, D) of every process as (W B, D), with gradient, and where the rows of this process begin."""
     if processes() == 1:
-        return own, 0
-    return torch.cat(with_gradient.all_gather(own)), rank() * len(own)
+        return rows, 0
+    return torch.cat(with_gradient.all_gather(rows)), rank() * len(rows)
 
 
-def all_rows(own: Tensor) -> Tensor:
+def all_rows(tensor: Tensor) -> Tensor:
     """Every process's tensor (...) as (W, ...), without gradient; all are of one shape."""
     if processes() == 1:
-        return own[None]
-    rows = [torch.empty_like(own) for _ in range(processes())]
-    distributed.all_gather(rows, own.contiguous())
-    return torch.stack(rows)
+        return tensor[None]
+    tensors = [torch.empty_like(tensor) for _ in range(processes())]
+    distributed.all_gather(tensors, tensor.contiguous())
+    return torch.stack(tensors)
 
 
-def added(own: Tensor) -> Tensor:
+def added(tensor: Tensor) -> Tensor:
     """The sum of every process's tensor, without gradient."""
     if processes() == 1:
-        return own
-    total = own.clone(memory_format=torch.contiguous_format)  # gloo adds up the wrong numbers of a view
+        return tensor
+    total = tensor.clone(memory_format=torch.contiguous_format)  # gloo adds up the wrong numbers of a view
     distributed.all_reduce(total)
     return total
 
@@ -131,12 +131,12 @@ def launch(count: int, arguments: Sequence[str], lock: IO[Any]) -> None:
     Raises:
         DataError: one of them failed; what it said is in the log.
     """
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}"]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}"]
+    command = [*torchrun, "-m", "orthoglot", *arguments]
     logger.info("%d processes: torchrun -m orthoglot %s", count, " ".join(arguments))
     # Each would otherwise be given one thread with a warning; the settings say how many.
     environment = {"OMP_NUM_THREADS": "1", **os.environ}
-    whole = [*command, "-m", "orthoglot", *arguments]
-    finished = subprocess.run(whole, env=environment, check=False, pass_fds=[lock.fileno()])
+    finished = subprocess.run(command, env=environment, check=False, pass_fds=[lock.fileno()])
     if finished.returncode:
         raise DataError(
             f"training in {count} processes failed with exit code {finished.returncode}; see above"

@@ -18,13 +18,7 @@ class Ending(NamedTuple):
 
 
 def summary(endings: Sequence[Ending], max_epochs: int, criterion: str) -> str:
-    """One line for the log: best and last epoch of each seed.
-
-    Args:
-        endings: by seed.
-        max_epochs: the cap.
-        criterion: name of the validation value that decided.
-    """
+    """One line for the log: best and last epoch of each seed, by the validation value that decided."""
     epochs = ", ".join(f"{ending.best + 1} of {ending.epochs}" for ending in endings)
     return f"best epoch by {criterion}: {epochs} (at most {max_epochs})"
 
@@ -34,23 +28,17 @@ def warnings(endings: Sequence[Ending]) -> list[str]:
 
     A best epoch among the first two, unless training had no more than two; and reaching the cap with patience left.
     """
-    reasons = {
-        "best epoch among the first two of {epochs}": [
-            ending for ending in endings if ending.best < EARLY < ending.epochs
-        ],
-        "stopped by max_epochs {epochs} with patience left": [ending for ending in endings if ending.capped],
-    }
-    return [
-        f"{reason.format(epochs=_range([ending.epochs for ending in doubtful]))}: {_share(doubtful, endings)}"
-        for reason, doubtful in reasons.items()
-        if doubtful
-    ]
+    early = [ending.epochs for ending in endings if ending.best < EARLY < ending.epochs]
+    capped = [ending.epochs for ending in endings if ending.capped]
+    seeds = f"{len(endings)} seed{'s' * (len(endings) > 1)}"
+    doubts = []
+    if early:
+        doubts.append(f"best epoch among the first two of {_range(early)}: {len(early)} of {seeds}")
+    if capped:
+        doubts.append(f"stopped by max_epochs {_range(capped)} with patience left: {len(capped)} of {seeds}")
+    return doubts
 
 
 def _range(numbers: Sequence[int]) -> str:
     low, high = min(numbers), max(numbers)
     return str(low) if low == high else f"{low} to {high}"
-
-
-def _share(found: Sequence[Ending], endings: Sequence[Ending]) -> str:
-    return f"{len(found)} of {len(endings)} seed{'s' * (len(endings) > 1)}"

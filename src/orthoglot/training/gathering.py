@@ -23,14 +23,9 @@ def fits(vectors: Tensor, device: torch.device) -> bool:
 
 
 def gathered(vectors: Tensor, rows: Tensor, device: torch.device) -> Tensor:
-    """Rows (R,) of vectors (N, D) on a device, (R, D): the same numbers wherever the vectors are.
+    """Rows (R,) of vectors (N, D) on a device, (R, D): the same numbers wherever vectors and row numbers are.
 
     Rows in host memory are copied through pinned memory, and nothing waits for the device.
-
-    Args:
-        vectors: on the device or in host memory.
-        rows: beside the vectors.
-        device: where the rows are wanted.
     """
     if vectors.device.type == device.type:
         return vectors.index_select(0, rows)
@@ -40,14 +35,8 @@ def gathered(vectors: Tensor, rows: Tensor, device: torch.device) -> Tensor:
 
 
 def inputs(vectors: Tensor, batch: Batch, device: torch.device) -> tuple[Tensor, ...]:
-    """Sentence vectors (2B, D) of a batch, and its other tensors in their order, on the device of the maps.
-
-    Args:
-        vectors: (N, D), the matrix of which the batch names rows; on the device or in host memory.
-        batch: B pairs, where the vectors are.
-        device: of the maps.
-    """
-    ids: tuple[Tensor, ...] = (batch.language_id, batch.other, batch.peer, batch.active)
+    """Sentence vectors (2B, D) of a batch, rows of vectors (N, D), and its other tensors in order, on a device."""
+    ids = [batch.language_id, batch.other, batch.peer, batch.active]
     if vectors.device.type != device.type:
-        ids = tuple(placed(tensor, device) for tensor in ids)
+        ids = [placed(tensor, device) for tensor in ids]
     return gathered(vectors, batch.rows, device), *ids

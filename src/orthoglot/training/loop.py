@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from orthoglot.errors import DataError
-from orthoglot.progress import track
+from orthoglot.progress import Meter
 from orthoglot.streams import derive
 from orthoglot.training import checkpoint as checkpoints
 from orthoglot.training.curves import Curves
@@ -41,7 +41,6 @@ SAVE_SHARE = 20
 WINDOW = 50
 FILE = "training.pt"
 Keep = Literal["best", "last"]
-Step = Callable[[Any], Iterable[tuple[Update, Values]]]
 logger = logging.getLogger(__name__)
 
 
@@ -72,32 +71,31 @@ def fit(
     (`orthoglot.training.repeatable`).
 
     Args:
-        model: everything that is trained or has state (heads and discriminators too).
-        updates: run in this order on every batch; one, or a discriminator's and then the model's.
+        model: Everything that is trained or has state (heads and discriminators too).
+        updates: Run in this order on every batch; one, or a discriminator's and then the model's.
         batches: (epoch, number of the first) -> the epoch's batches from that one on, both from 0. The next batch is
             asked for after the updates on the one before it.
-        validate: gives {term: value, ..., "total": value} and the criterion's value; called in eval mode, without
+        validate: Gives {term: value, ..., "total": value} and the criterion's value; called in eval mode, without
             gradient, after each epoch.
-        max_epochs: upper bound of epochs.
-        patience: stop after so many epochs without a better value of the criterion; None never stops early.
-        seed: of dropout and of all other draws from PyTorch's global generators.
-        label: for progress and messages.
-        checkpoint: folder for the resume file, or None for no file.
-        batches_per_epoch: only for the estimate of the time left.
-        settings: a digest of all that decides the result; a checkpoint of other settings is refused.
-        curves: gets each point of the curve; those of the interrupted run first.
-        keep: the epoch whose state is left and counts as best. "last" is for totals that cannot be compared between
+        patience: Stop after so many epochs without a better value of the criterion; None never stops early.
+        seed: Of dropout and of all other draws from PyTorch's global generators.
+        label: For progress and messages.
+        checkpoint: Folder for the resume file, or None for no file.
+        batches_per_epoch: Only for the estimate of the time left.
+        settings: A digest of all that decides the result; a checkpoint of other settings is refused.
+        curves: Gets each point of the curve; those of the interrupted run first.
+        keep: The epoch whose state is left and counts as best. "last" is for totals that cannot be compared between
             epochs.
-        criterion: which value decides the best epoch; of equal ones the first is best.
-        watch: gets the history after each epoch.
-        prepare: makes what the updates get out of a batch, which is then a tuple of tensors of the same shapes in every
+        criterion: Which value decides the best epoch; of equal ones the first is best.
+        watch: Gets the history after each epoch.
+        prepare: Makes what the updates get out of a batch, which is then a tuple of tensors of the same shapes in every
             step; on CUDA the steps are replayed as a graph. None for batches that the updates take as they are.
-        speed: folder that gets the seconds and steps of the training and its hardware (`write_speed`), or None.
+        speed: Folder that gets the seconds and steps of the training and its hardware (`write_speed`), or None.
     Returns:
         One dict per epoch: `epoch`, `train.<term>` (mean over steps; `total` of the last update), `valid.<term>`,
         `best` (1 if the best so far, else 0).
     Raises:
-        DataError: a value is not finite; the training has diverged (checked only if totals can be compared and there
+        DataError: A value is not finite; the training has diverged (checked only if totals can be compared and there
             is no early stopping); an epoch has no batch; the checkpoint is another training's, or not the same for
             all processes. Messages list every term.
     """
@@ -116,96 +114,100 @@ def fit(
     if curves is not None:
         for point in progress.curve:
             curves.add(point)
-    steps_left = (max_epochs - len(history)) * batches_per_epoch - progress.step
-    ticks = iter(track(range(steps_left), total=steps_left, label=label, unit="steps"))
-    saves = _Saves(path, lambda: _state(model, updates, identity, progress, best))
-    comparable = keep == "best" and patience is None
-    step: Step = partial(take, updates)
+
+    def add_point(values: Mapping[str, float]) -> None:
+        point = {"step": float(progress.done), **values}
+        progress.curve.append(point)
+        if curves is not None:
+            curves.add(point)
+
+    def state() -> dict[str, Any]:
+        return {
+            "identity": identity,
+            "progress": vars(progress),
+            "model": model.state_dict(),
+            "best": best,
+            "optimizers": [update.optimizer.state_dict() for update in updates],
+            "schedulers": [update.scheduler.state_dict() if update.scheduler else None for update in updates],
+        }
+
+    def train(batches: Iterable[Any], place: str) -> dict[str, float]:
+        """The rest of an epoch; means over all its steps."""
+        model.train()
+        terms, stopwatch = _Terms(model, place, progress), Stopwatch(progress)
+        for batch in batches:
+            # Processes that train together draw each their own.
+            _seed_generators(derive(seed, "step", progress.done, *([rank()] if rank() else [])))
+            rate = updates[-1].optimizer.param_groups[0]["lr"]
+            for update, values in step(batch):
+                # This checks them before the step on a CPU, so that a bad batch never reaches the weights.
+                terms.add(update.name, values, last=update is updates[-1])
+            progress.step += 1
+            progress.done += 1
+            meter.add()
+            if progress.done % WINDOW == 0:
+                terms.read()
+                means = {name: value / WINDOW for name, value in progress.window.items()}
+                progress.window = {}
+                add_point({"learning_rate": rate, **{f"train.{name}": mean for name, mean in means.items()}})
+                if keep == "best" and patience is None:  # totals can be compared
+                    refuse_divergence(f"{place}, step {progress.step}", means, WINDOW, progress)
+            if saves.due():
+                terms.read()
+                stopwatch.stop()
+                saves.now()
+                stopwatch.start()
+        terms.read()
+        stopwatch.stop()
+        if progress.step == 0:
+            raise DataError(f"{place}: no batch to train on")
+        return {f"train.{name}": value / progress.step for name, value in progress.sums.items()}
+
+    step: Callable[[Any], Iterable[tuple[Update, Values]]] = partial(take, updates)
     if prepare is not None and next(model.parameters()).is_cuda:
         step = Graph(updates, prepare)
-    while len(history) < max_epochs and not out_of_patience(history, patience):
-        epoch = len(history)
-        place = f"{label}: epoch {epoch}"
-        with repeatable(model), _own_generators(model):
-            rest = batches(epoch, progress.step)
-            if prepare is not None and not isinstance(step, Graph):
-                rest = (prepare(*batch) for batch in rest)
-            train = _train(
-                model, updates, step, rest, seed, ticks, place, progress, saves, curves, comparable
-            )
-        valid = _validate(model, validate, seed, place)
-        improved = keep == "last" or criterion.improves(valid, history)
-        if improved:
-            best = checkpoints.snapshot(model)
-        history.append({"epoch": float(epoch), **train, **valid, "best": float(improved)})
-        if watch is not None:
-            watch(history)
-        _add_point(progress, valid, curves)
-        logger.debug("%s: %s", label, history[-1])
-        progress.step, progress.sums = 0, {}
-        if saves.due():
-            saves.now()
-    if hasattr(ticks, "close"):
-        ticks.close()
+    saves = _Saves(path, state)
+    steps_left = (max_epochs - len(history)) * batches_per_epoch - progress.step
+    with Meter(total=steps_left, label=label, unit="steps") as meter:
+        while len(history) < max_epochs and not out_of_patience(history, patience):
+            epoch = len(history)
+            place = f"{label}: epoch {epoch}"
+            with repeatable(model), _own_generators(model):
+                rest = batches(epoch, progress.step)
+                if prepare is not None and not isinstance(step, Graph):
+                    rest = (prepare(*batch) for batch in rest)
+                means = train(rest, place)
+            valid = _validate(model, validate, seed, place)
+            improved = keep == "last" or criterion.improves(valid, history)
+            if improved:
+                best = checkpoints.snapshot(model)
+            history.append({"epoch": float(epoch), **means, **valid, "best": float(improved)})
+            if watch is not None:
+                watch(history)
+            add_point(valid)
+            logger.debug("%s: %s", label, history[-1])
+            progress.step, progress.sums = 0, {}
+            if saves.due():
+                saves.now()
     model.load_state_dict(best)
     if speed is not None and rank() == 0:
         write_speed(progress, speed)
     if history:
-        best_number = best_epoch(history)
-        value = history[best_number][f"valid.{criterion.name}"]
-        facts = label, best_number + 1, len(history), criterion.name, value
-        logger.info("%s: kept epoch %d of %d, validation %s %.6g", *facts)
+        number = best_epoch(history)
+        value = history[number][f"valid.{criterion.name}"]
+        logger.info(
+            "%s: kept epoch %d of %d, validation %s %.6g",
+            label,
+            number + 1,
+            len(history),
+            criterion.name,
+            value,
+        )
     else:
         logger.info("%s: untrained, as no step was requested", label)
     if patience is not None and not out_of_patience(history, patience):
         logger.warning("%s: stopped at the cap of %d epochs with patience left", label, max_epochs)
     return history
-
-
-def _train(
-    model: nn.Module,
-    updates: Sequence[Update],
-    step: Step,
-    batches: Iterable[Any],
-    seed: int,
-    ticks: Iterator[Any],
-    where: str,
-    progress: Progress,
-    saves: _Saves,
-    curves: Curves | None,
-    comparable: bool,
-) -> dict[str, float]:
-    """The rest of an epoch; means over all its steps. Totals that are comparable say whether it diverges."""
-    model.train()
-    terms, watch = _Terms(model, where, progress), Stopwatch(progress)
-    for batch in batches:
-        # Processes that train together draw each their own.
-        _seed_generators(derive(seed, "step", progress.done, *([rank()] if rank() else [])))
-        rate = updates[-1].optimizer.param_groups[0]["lr"]
-        for update, values in step(batch):
-            # This checks them before the step on a CPU, so that a bad batch never reaches the weights.
-            terms.add(update.name, values, last=update is updates[-1])
-        progress.step += 1
-        progress.done += 1
-        next(ticks, None)
-        if progress.done % WINDOW == 0:
-            terms.read()
-            means = {name: value / WINDOW for name, value in progress.window.items()}
-            progress.window = {}
-            trained = {f"train.{name}": mean for name, mean in means.items()}
-            _add_point(progress, {"learning_rate": rate, **trained}, curves)
-            if comparable:
-                refuse_divergence(f"{where}, step {progress.step}", means, WINDOW, progress)
-        if saves.due():
-            terms.read()
-            watch.stop()
-            saves.now()
-            watch.start()
-    terms.read()
-    watch.stop()
-    if progress.step == 0:
-        raise DataError(f"{where}: no batch to train on")
-    return {f"train.{name}": value / progress.step for name, value in progress.sums.items()}
 
 
 class _Terms:
@@ -235,13 +237,6 @@ class _Terms:
             refuse_infinite(f"{self.where}, step {step}, {update}", values)
             self.progress.add(values)
         self.waiting.clear()
-
-
-def _add_point(progress: Progress, values: Mapping[str, float], curves: Curves | None) -> None:
-    point = {"step": float(progress.done), **values}
-    progress.curve.append(point)
-    if curves is not None:
-        curves.add(point)
 
 
 def _validate(
@@ -293,32 +288,17 @@ class _Saves:
         self.took = self.last - start
 
 
-def _state(
-    model: nn.Module,
-    updates: Sequence[Update],
-    identity: Mapping[str, Any],
-    progress: Progress,
-    best: Mapping[str, Tensor],
-) -> dict[str, Any]:
-    return {
-        "identity": identity,
-        "progress": vars(progress),
-        "model": model.state_dict(),
-        "best": best,
-        "optimizers": [update.optimizer.state_dict() for update in updates],
-        "schedulers": [update.scheduler.state_dict() if update.scheduler else None for update in updates],
-    }
-
-
 def _restore(
     path: Path, model: nn.Module, updates: Sequence[Update], identity: Mapping[str, Any]
 ) -> tuple[Progress, dict[str, Tensor]]:
     state = checkpoints.load(path)
     stored = state["identity"]
     if stored != identity:
-        theirs, ours = ("{label} with seed {seed}".format(**training) for training in (stored, identity))
-        what = "other settings" if theirs == ours else f"{theirs}, not {ours}"
-        raise DataError(f"checkpoint {path}: of {what}")
+        theirs = f"{stored['label']} with seed {stored['seed']}"
+        ours = f"{identity['label']} with seed {identity['seed']}"
+        raise DataError(
+            f"checkpoint {path}: of {'other settings' if theirs == ours else f'{theirs}, not {ours}'}"
+        )
     model.load_state_dict(state["model"])
     for update, optimizer, scheduler in zip(updates, state["optimizers"], state["schedulers"], strict=True):
         update.optimizer.load_state_dict(optimizer)

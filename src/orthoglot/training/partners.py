@@ -15,15 +15,11 @@ from orthoglot.streams import Draws
 
 @dataclass(frozen=True)
 class Partners:
-    """Row indices within a batch, -1 for none.
+    """Row indices within a batch, -1 for none; see `orthoglot.objectives.base.Pairs`."""
 
-    other, peer: of the source and of the target side, (n, B) each; see `orthoglot.objectives.base.Pairs`.
-    active: (n, B) booleans, the rows over which host terms average.
-    """
-
-    other: tuple[Tensor, Tensor]
-    peer: tuple[Tensor, Tensor]
-    active: Tensor
+    other: tuple[Tensor, Tensor]  # (n, B) each, of the source and of the target side
+    peer: tuple[Tensor, Tensor]  # likewise
+    active: Tensor  # (n, B) booleans, the rows over which host terms average
 
 
 def no_partners(source: Tensor, _: Tensor, __: Draws) -> Partners:
@@ -71,13 +67,9 @@ def any_other(language: Tensor, draws: Draws) -> Tensor:
 
 
 def same_language(language: Tensor, draws: Draws) -> Tensor:
-    """Draw uniformly another row of its batch and language for each row of n batches; -1 if there is none.
+    """Draw uniformly another row of its batch and language for each row of n batches (n, B); -1 if there is none.
 
-    Args:
-        language: (n, B) language ids, at least 0.
-        draws: gives one number per row.
-    Returns:
-        (n, B) row indices within the batch.
+    Language ids are at least 0; a row takes one draw.
     Source: docs/papers.md#dream-partners, docs/papers.md#seed-partners.
     """
     n, batch = language.shape

@@ -99,13 +99,9 @@ def out_of_patience(history: History, patience: int | None) -> bool:
 
 
 def ending(history: History, patience: int) -> dict[str, int | str]:
-    """How a training ended, for the record.
+    """How a training ended, for the record: `epochs`, `best_epoch` (from 0), and `stopped`.
 
-    Args:
-        history: as `fit` returned it.
-        patience: as `fit` was given it.
-    Returns:
-        `epochs`, `best_epoch` (from 0), `stopped`: "patience", or "cap" if more epochs might have helped.
+    That is "patience", or "cap" if more epochs might have helped.
     """
     stopped = "patience" if out_of_patience(history, patience) else "cap"
     return {"epochs": len(history), "best_epoch": best_epoch(history), "stopped": stopped}

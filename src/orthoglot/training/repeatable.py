@@ -13,11 +13,10 @@ from torch import nn
 def repeatable(model: nn.Module) -> Iterator[None]:
     """Compute a model on CUDA by deterministic algorithms within the block, so that a training can be repeated.
 
-    PyTorch raises where it has none. It must not only warn, as attention then adds up its gradients in any order: who
-    has asked for warnings before gets them. PyTorch also only warns where cuBLAS has been used without
-    `CUBLAS_WORKSPACE_CONFIG` (`orthoglot.encoders.base.resolve_device`), which nothing can change any more. Memory is
-    not filled with a fixed value first, which this would do as well. Nothing changes for a model on a CPU, which
-    repeats its bits in any case.
+    PyTorch raises where it has none. If it only warned, attention would add up its gradients in any order; callers who
+    asked for warnings before get them. It also only warns where cuBLAS has been used without `CUBLAS_WORKSPACE_CONFIG`
+    (`orthoglot.encoders.base.resolve_device`), which nothing can change any more. Memory is not filled with a fixed
+    value first, as this would otherwise do. A model on a CPU repeats its bits in any case.
     """
     device = next((tensor.device for tensor in model.parameters() if tensor.is_cuda), None)
     if device is None:

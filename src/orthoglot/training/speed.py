@@ -61,13 +61,7 @@ def begin(progress: Progress, hardware: str) -> None:
 
 
 def hardware(device: torch.device, processes: int, threads: int) -> str:
-    """What a training runs on, e.g. "4 × NVIDIA A100-SXM4-80GB, torch 2.13.0".
-
-    Args:
-        device: of this process.
-        processes: that train together.
-        threads: of a process, which a CPU's speed depends on.
-    """
+    """What a training runs on, e.g. "4 × NVIDIA A100-SXM4-80GB, torch 2.13.0"; of a CPU also its threads."""
     import torch
 
     many = f"{processes} × " if processes > 1 else ""
@@ -96,22 +90,21 @@ def write_speed(progress: Progress, folder: Path) -> None:
 
 
 def read_speed(folder: Path) -> Speed | None:
-    """What `write_speed` wrote; None where there is nothing, as of a training of which the logs were removed.
+    """What `write_speed` wrote; None where there is nothing, e.g. after the logs were removed.
 
     Raises:
-        DataError: a damaged file.
+        DataError: The file is damaged.
     """
     path = folder / FILE
     if not path.is_file():
         return None
     try:
         speed = Speed(**json.loads(path.read_text(encoding="utf-8")))
-        whole = isinstance(speed.hardware, str) and speed.steps > 0 and speed.seconds > 0
+        if isinstance(speed.hardware, str) and speed.steps > 0 and speed.seconds > 0:
+            return speed
     except (ValueError, TypeError) as error:
         raise DataError(f"{path}: cannot be read ({error}); remove it") from error
-    if not whole:
-        raise DataError(f"{path}: states no time; remove it")
-    return speed
+    raise DataError(f"{path}: states no time; remove it")
 
 
 def listed(speeds: Iterable[tuple[str, Speed]]) -> str:

@@ -57,11 +57,7 @@ class Graph:
         self._values: list[tuple[Update, Values]] = []
 
     def __call__(self, batch: tuple[Tensor, ...]) -> list[tuple[Update, Values]]:
-        """Terms of all updates, valid until the next call.
-
-        Args:
-            batch: tensors on the GPU, of the shapes of the first call's.
-        """
+        """Terms of all updates, valid until the next call; all batches have the shapes of the first."""
         if self._steps < WARMUP:
             self._steps += 1
             return self._warm(batch)

@@ -30,23 +30,15 @@ CRITERIA: dict[Stopping, Criterion] = {
 
 
 def check_stopping(method: MethodSettings, stopping: Stopping) -> None:
-    """Refuse a criterion that nothing of a method is left for.
-
-    Raises:
-        ConfigError: no term is left without opponents.
-    """
-    if stopping == "without-opponents" and not any(
-        weight > 0 for name, weight in method.terms.items() if name not in ADVERSARIAL
-    ):
+    """Refuse `without-opponents` where it leaves no term of the method."""
+    left = [weight for name, weight in method.terms.items() if name not in ADVERSARIAL]
+    if stopping == "without-opponents" and not any(left):
         raise ConfigError(f"stopping 'without-opponents' leaves none of the terms {', '.join(method.terms)}")
 
 
 def without_opponents(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """Weighted sum of the terms without those of `orthoglot.objectives.ADVERSARIAL`.
+    """Weighted sum of the unweighted values of the terms, without those of `orthoglot.objectives.ADVERSARIAL`.
 
-    Args:
-        values: of all terms, unweighted.
-        weights: by term.
     Source: docs/papers.md#stopping.
     """
     return sum(weight * values[name] for name, weight in weights.items() if name not in ADVERSARIAL)
@@ -58,8 +50,6 @@ class Retrieval:
     The first 300 validation pairs of each pair of languages query, among 1,000 candidates: the others are training
     pairs. Cosines are compared; of equal ones the first candidate wins.
 
-    Args:
-        valid, train: rows of the vectors that `score` is given, on the CPU.
     Source: docs/papers.md#stopping.
     """
 

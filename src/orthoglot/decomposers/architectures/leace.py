@@ -16,12 +16,10 @@ def fit(moments: Moments) -> dict[str, np.ndarray]:
     W (mean of language k - mean). It moves the vectors least, in every quadratic norm, of all affine maps after which
     the languages have one mean. At most K - 1 directions change; applying it needs no language.
 
-    Args:
-        moments: with products, of at least two languages.
     Returns:
         mean: (D,), left and right: (R, D) with W^+ P W = left^T right, R at most K - 1.
     Raises:
-        DataError: only one language.
+        DataError: There is only one language.
     Source: Belrose et al., "LEACE: Perfect linear concept erasure in closed form", NeurIPS 2023, Theorem 4.3;
     docs/papers.md#leace.
     """
@@ -33,8 +31,8 @@ def fit(moments: Moments) -> dict[str, np.ndarray]:
     covariance = np.tensordot(share, squares, axes=1) - np.outer(mean, mean)
     sizes, directions = np.linalg.eigh(covariance)
     # A direction without variance holds no language either: pseudo-inverse.
-    kept = sizes > max(sizes[-1], 0) * len(sizes) * np.finfo(np.float64).eps
-    spread, axes = np.sqrt(sizes[kept]), directions[:, kept]
+    varying = sizes > max(sizes[-1], 0) * len(sizes) * np.finfo(np.float64).eps
+    spread, axes = np.sqrt(sizes[varying]), directions[:, varying]
     # W divides by the spread, in the coordinates of `axes`, and W^+ multiplies by it.
     whitened = np.sqrt(share)[:, None] * (means - mean) @ axes / spread
     _, lengths, basis = np.linalg.svd(whitened, full_matrices=False)

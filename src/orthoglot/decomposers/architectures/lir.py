@@ -22,13 +22,10 @@ def fit(moments: Moments, rank: int) -> dict[str, np.ndarray]:
 
     The vectors are not centred, so that the first component is close to the language's mean.
 
-    Args:
-        moments: with products.
-        rank: columns of C, at least 1 and below D.
     Returns:
         components: (K, rank, D), the columns of C as rows; orthonormal within a language.
     Raises:
-        DataError: the rank leaves nothing.
+        DataError: The rank is not below D.
     Source: Yang et al., "A Simple and Effective Method To Eliminate the Self Language Bias in Multilingual
         Representations", EMNLP 2021, section 2; docs/papers.md#lir.
     """

@@ -24,13 +24,10 @@ def fit(moments: Moments, rank: int) -> dict[str, np.ndarray]:
     the rest, truncate again. The last truncation spans what the first did, as moving m along S changes only G: the
     first gives S. Applying it needs no language.
 
-    Args:
-        moments: of at least two languages.
-        rank: columns of S, at least 1; there are fewer where the means differ in fewer directions.
     Returns:
-        components: (rank, D), the columns of S as rows; orthonormal.
+        components: (rank, D), the columns of S as rows, orthonormal; fewer where the means differ in fewer directions.
     Raises:
-        DataError: only one language.
+        DataError: There is only one language.
     Source: Xie et al., "Discovering Low-rank Subspaces for Language-agnostic Multilingual Representations",
         EMNLP 2022, Algorithm 1; docs/papers.md#lsar.
     """

@@ -174,14 +174,11 @@ def maps(scatter: Scatter, shrinkage: float) -> dict[str, np.ndarray]:
     with C the mean covariance of a language's training vectors. The directions left out are those with the least w, as
     many as K language means can span.
 
-    Args:
-        scatter: of the translations.
-        shrinkage: s in [0, 1).
     Returns:
         mean, offset: (D,); meaning, language: (D, D); meaning = (x - mean) @ meaning + offset, language = (x - mean) @
         language. worth: (D,), w, their sum for c.
     Raises:
-        DataError: as of `Scatter.directions`.
+        DataError: As `Scatter.directions`.
     Source: Ioffe 2006; docs/papers.md#plda.
     """
     directions, w = scatter.directions(shrinkage)

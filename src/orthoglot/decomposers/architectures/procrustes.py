@@ -35,16 +35,12 @@ def fit(moments: Moments, pairs: PairMoments, ridge: float) -> dict[str, np.ndar
     language without translations into it goes through the language that it shares most pairs with, and so on.
 
     The best rotation of few more pairs than dimensions turns other text wrongly. The ridge t draws it towards no
-    rotation, which is `centering`.
+    rotation, which is `centering`. A negative trace counts as 0.
 
-    Args:
-        moments: means of all languages.
-        pairs: their translations.
-        ridge: t, at least 0; of a negative trace it is 0.
     Returns:
         means: (K, D), maps: (K, D, D), orthogonal, with meaning = (e - mean) @ map.
     Raises:
-        DataError: a language that no chain of translations links to the pivot.
+        DataError: No chain of translations links a language to the pivot.
     Source: Schoenemann, "A generalized solution of the orthogonal Procrustes problem", 1966; docs/papers.md#procrustes.
     """
     maps = _maps(moments.languages, pairs, ridge)

@@ -25,13 +25,12 @@ def fit(moments: Moments, shrinkage: float) -> dict[str, np.ndarray]:
 
     A is the symmetric root (ZCA): of all whitenings the one that turns the axes least.
 
-    Args:
-        moments: with products.
-        shrinkage: s in [0, 1]; 0 whitens fully, 1 only divides by the language's spread.
+    The shrinkage s is in [0, 1]: 0 whitens fully, 1 only divides by the language's spread.
+
     Returns:
         means: (K, D), maps: (K, D, D) with meaning = (e - mean) @ map.
     Raises:
-        DataError: a language whose covariance has no inverse.
+        DataError: The covariance of a language has no inverse.
     Source: ZCA after Kessy et al., "Optimal Whitening and Decorrelation", 2018; by language our own;
     docs/papers.md#whitening.
     """

@@ -36,19 +36,11 @@ class Data:
     def batch(self, rows: np.ndarray, pad: int, device: torch.device) -> Batch:
         """Some items on a device."""
         ids = [padded(column, rows, pad, device) for column in self.columns]
-        if self.seconds:
-            starts = [torch.from_numpy(start[rows]).to(device) for start in self.seconds]
-            seconds = [_behind(rows.shape[1], start) for rows, start in zip(ids, starts, strict=True)]
-        return Batch(
-            ids,
-            seconds if self.seconds else [None] * len(ids),
-            torch.from_numpy(self.targets[rows]).to(device),
-        )
-
-
-def _behind(length: int, starts: torch.Tensor) -> torch.Tensor:
-    """(B, T), 1 from the start of each row on."""
-    return (torch.arange(length, device=starts.device) >= starts[:, None]).long()
+        seconds: list[torch.Tensor | None] = [None] * len(ids)
+        for number, starts in enumerate(self.seconds):
+            places = torch.arange(ids[number].shape[1], device=device)
+            seconds[number] = (places >= torch.from_numpy(starts[rows]).to(device)[:, None]).long()
+        return Batch(ids, seconds, torch.from_numpy(self.targets[rows]).to(device))
 
 
 def joined(parts: Sequence[Data]) -> Data:
@@ -63,17 +55,14 @@ def labelled(
     opened: Opened, items: Sequence[Item], language: str, max_tokens: int, targets: np.ndarray
 ) -> Data:
     """Items of a labelled set in one language: texts, pairs, or choices of pairs, as their number of texts says."""
-    rows = [as_asked(item.texts) for item in items]
-    columns, seconds = [], []
-    if len(rows[0]) == 1:
-        columns.append(opened.texts([texts[0] for texts in rows], language, max_tokens))
-    else:
-        for place in range(0, len(rows[0]), 2):
-            firsts, others = ([texts[place + n] for texts in rows] for n in range(2))
-            ids, starts = opened.pairs(firsts, others, language, max_tokens)
-            columns.append(ids)
-            seconds.append(starts)
-    return Data(columns, seconds, targets)
+    sides = list(zip(*(as_asked(item.texts) for item in items), strict=True))
+    if len(sides) == 1:
+        return Data([opened.texts(sides[0], language, max_tokens)], [], targets)
+    pairs = [
+        opened.pairs(first, second, language, max_tokens)
+        for first, second in zip(sides[::2], sides[1::2], strict=True)
+    ]
+    return Data([ids for ids, _ in pairs], [starts for _, starts in pairs], targets)
 
 
 def as_asked(texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -103,24 +92,15 @@ def both(
 def graded(opened: Opened, pairs: Sequence[PairSet], max_tokens: int, span: tuple[float, float]) -> Data:
     """Sentence pairs with their gold scores in [0, 1]: 0 and 1 are the ends of the span, and what is beyond them."""
     low, high = span
-    parts = [
-        both(
-            opened,
-            language_pair.sides(),
-            max_tokens,
-            np.clip((np.asarray(language_pair.gold) - low) / (high - low), 0, 1).astype(np.float32),
-        )
-        for language_pair in pairs
-    ]
+    parts = []
+    for language_pair in pairs:
+        gold = np.clip((np.asarray(language_pair.gold) - low) / (high - low), 0, 1).astype(np.float32)
+        parts.append(both(opened, language_pair.sides(), max_tokens, gold))
     return joined(parts)
 
 
 def span(pairs: Sequence[PairSet]) -> tuple[float, float]:
-    """The lowest and the highest gold score of all language pairs.
-
-    Raises:
-        DataError: all are equal.
-    """
+    """The lowest and the highest gold score of all language pairs; a DataError if all are equal."""
     gold = [score for language_pair in pairs for score in language_pair.gold]
     if min(gold) == max(gold):
         raise DataError(f"{pairs[0].name}: every gold score is {gold[0]:g}; there is nothing to learn")
@@ -149,11 +129,7 @@ def answered(opened: Opened, pools: Sequence[PoolSet], max_tokens: int) -> Data:
 
 
 def labelled_set(folder: Path) -> LabelledSet:
-    """The labelled set of a folder.
-
-    Raises:
-        DataError: there is none.
-    """
+    """The labelled set of a folder; a DataError if there is none."""
     for texts in classification.read(folder):
         return texts
     raise DataError(f"{folder} holds no benchmark that an encoder can be fine-tuned on in this way")

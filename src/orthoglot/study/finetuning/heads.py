@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 import torch
@@ -28,12 +27,7 @@ class Batch(NamedTuple):
 
 
 class Tuned(nn.Module, ABC):
-    """A network with a head.
-
-    Attributes:
-        network: all of its weights are trained.
-        precision: "bfloat16" lets matrix products work in it.
-    """
+    """A network with a head; all weights of both are trained. Matrix products may work in "bfloat16"."""
 
     def __init__(self, network: Network, precision: str) -> None:
         super().__init__()
@@ -42,28 +36,24 @@ class Tuned(nn.Module, ABC):
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         """{"total": mean over the items}."""
-        with self._products(batch):
-            scores = self.scores(batch)
-        return {"total": self.compared(scores.float(), batch.targets)}
+        return {"total": self.predicted(batch)[0]}
 
     def predicted(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """The loss and the scores (B, C) or (B,)."""
-        with self._products(batch):
-            scores = self.scores(batch).float()
+        with torch.autocast(
+            batch.targets.device.type, dtype=torch.bfloat16, enabled=self.precision == "bfloat16"
+        ):
+            scores = self.scores(batch)
+        scores = scores.float()
         return self.compared(scores, batch.targets), scores
 
     @abstractmethod
     def scores(self, batch: Batch) -> Tensor:
         """What is compared with the targets."""
 
-    @abstractmethod
     def compared(self, scores: Tensor, targets: Tensor) -> Tensor:
-        """The loss, a scalar."""
-
-    def _products(self, batch: Batch) -> AbstractContextManager[object]:
-        if self.precision == "float32":
-            return nullcontext()
-        return torch.autocast(batch.targets.device.type, dtype=torch.bfloat16)
+        """The loss, a scalar: cross-entropy of labels, unless a head has another."""
+        return functional.cross_entropy(scores, targets)
 
 
 class Classifier(Tuned):
@@ -94,7 +84,7 @@ class Classifier(Tuned):
         """See `Tuned.compared`."""
         if self.several:
             return functional.binary_cross_entropy_with_logits(scores, targets)
-        return functional.cross_entropy(scores, targets)
+        return super().compared(scores, targets)
 
 
 class Chooser(Classifier):
@@ -139,10 +129,6 @@ class Inference(Tuned):
         """(B, C) logits."""
         u, v = (self.network(ids) for ids in batch.ids)
         return self.head(torch.cat([u, v, (u - v).abs()], dim=1))
-
-    def compared(self, scores: Tensor, targets: Tensor) -> Tensor:
-        """See `Tuned.compared`."""
-        return functional.cross_entropy(scores, targets)
 
 
 class Retrieval(Tuned):

@@ -25,37 +25,25 @@ LIBRARY = "sentence-transformers"
 
 
 class Network(nn.Module):
-    """A transformers model with the layers that follow its pooling.
-
-    Attributes:
-        model: the transformers model.
-        pooling: of its states to the sentence vector.
-        layers: of the sentence vector.
-        pad: id of padding.
-        dim: D of the states.
-        width: of the sentence vector.
-        begins: whether the first token stands for the whole input, as `<s>`.
-    """
+    """A transformers model with the layers that follow its pooling."""
 
     def __init__(self, model: Any, pooling: Pooling, layers: nn.Module, pad: int, *, begins: bool) -> None:
         super().__init__()
         self.model = model
-        self.pooling = pooling
-        self.layers = layers
-        self.pad = pad
-        self.dim: int = model.config.hidden_size
+        self.pooling = pooling  # of the model's states to the sentence vector
+        self.layers = layers  # of the sentence vector
+        self.pad = pad  # id of padding
+        self.dim: int = model.config.hidden_size  # D of the states
         maps = [layer for layer in layers.modules() if isinstance(layer, nn.Linear)]
-        self.width: int = maps[-1].out_features if maps else self.dim
-        self.begins = begins
+        self.width: int = maps[-1].out_features if maps else self.dim  # of the sentence vector
+        self.begins = begins  # whether the first token stands for the whole input, as `<s>`
 
     def first(self, ids: Tensor, second: Tensor | None = None) -> Tensor:
-        """The state of the first token, or the mean state where no first token stands for the input.
+        """The state of the first token, or the mean state where no first token stands for the input, (B, D).
 
         Args:
             ids: (B, T).
             second: (B, T), 1 where the second text is, 0 elsewhere; None for one text.
-        Returns:
-            (B, D).
         """
         return pool(self._states(ids, second), ids != self.pad, "cls" if self.begins else "mean")
 
@@ -108,9 +96,7 @@ class Opened:
         lengths = _fitting(sides[0].lengths, sides[1].lengths, room)
         rows, starts = [], np.empty(len(firsts), dtype=np.int64)
         for number, pair in enumerate(zip(*lengths, strict=True)):
-            a, b = (
-                side.ids[side.offsets[number] :][:length] for side, length in zip(sides, pair, strict=True)
-            )
+            a, b = (side.ids[side.offsets[number] :][:n] for side, n in zip(sides, pair, strict=True))
             rows.append([*before, *a.tolist(), *between, *b.tolist(), *after])
             starts[number] = len(before) + len(a) + len(between)
         return Ragged.of(rows), starts

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 from orthoglot.encoders.settings import EncoderEntry
 from orthoglot.errors import ConfigError
-from orthoglot.study.benchmarks.base import Benchmark
+from orthoglot.study.benchmarks.base import Benchmark, Taught
 from orthoglot.study.benchmarks.graded import GradedSettings
 from orthoglot.study.benchmarks.kinds.pool import PoolSettings
 from orthoglot.study.benchmarks.labelled_settings import ClassificationSettings
@@ -31,37 +31,31 @@ def can_be_taught(settings: Benchmark) -> bool:
 def stages(name: str, benchmarks: Mapping[str, Benchmark], settings: FineTuningSettings) -> list[Stage]:
     """The trainings for one benchmark, one after another.
 
-    Args:
-        name: of the benchmark.
-        benchmarks: all entries.
-        settings: with what they change of the recipes.
     Raises:
-        ConfigError: the benchmark does not say what is trained on, or names an unsuitable set.
+        ConfigError: The benchmark does not say what is trained on, or names an unsuitable set.
     """
     tested = benchmarks[name]
     if not can_be_taught(tested):
         raise ConfigError(f"benchmarks.{name}: has no `taught`, so no encoder can be fine-tuned for it")
-    alone = not isinstance(tested, ClassificationSettings)
-    trainings = []
-    for taught in tested.taught:
+    sets = [*tested.taught]
+    where = f"benchmarks.{name}.taught"
+    for taught in sets:
         if strange := [other for other in (taught.train, taught.valid) if other and other not in benchmarks]:
-            raise ConfigError(f"benchmarks.{name}.taught: there is no benchmark {strange[0]}")
+            raise ConfigError(f"{where}: there is no benchmark {strange[0]}")
         training = benchmarks[taught.train]
         if taught.valid is None and not isinstance(training, ClassificationSettings):
-            raise ConfigError(
-                f"benchmarks.{name}.taught: {taught.train} has no validation part; name a set as `valid`"
-            )
+            raise ConfigError(f"{where}: {taught.train} has no validation part; name a set as `valid`")
         if taught.valid is not None and benchmarks[taught.valid].kind != training.kind:
-            raise ConfigError(f"benchmarks.{name}.taught: {taught.train} and {taught.valid} are of two kinds")
-        form = _form(taught.train, training, alone=alone)
-        trainings.append(_stage(taught.train, taught.valid, form, settings))
+            raise ConfigError(f"{where}: {taught.train} and {taught.valid} are of two kinds")
+    alone = not isinstance(tested, ClassificationSettings)
     if not alone:
-        trainings.append(_stage(name, None, _form(name, tested, alone=False), settings))
+        sets.append(Taught(train=name))
+    trainings = []
+    for taught in sets:
+        form = _form(taught.train, benchmarks[taught.train], alone=alone)
+        recipe = settings.recipe(form, taught.train)
+        trainings.append(Stage(train=taught.train, valid=taught.valid, form=form, recipe=recipe))
     return trainings
-
-
-def _stage(train: str, valid: str | None, form: Form, settings: FineTuningSettings) -> Stage:
-    return Stage(train=train, valid=valid, form=form, recipe=settings.recipe(form, train))
 
 
 def _form(name: str, settings: Benchmark, *, alone: bool) -> Form:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,25 +44,26 @@ def train(model: Tuned, recipe: Recipe, data: Data, valid: Data, judge: Judge | 
     the last step of an epoch may have fewer.
 
     Args:
-        model: on its device.
-        recipe: rate, epochs, batch.
-        data: what it is trained on.
-        valid: which state is kept.
-        judge: says how good scores are; None for the lowest loss.
-        run: where it runs.
+        model: On its device.
+        valid: Decides which state is kept.
+        judge: Says how good scores are; None for the lowest loss.
     Returns:
         One dict for each validation.
     Raises:
-        DataError: a step does not fit into the device's memory, or a value is not finite.
+        DataError: A step does not fit into the device's memory, or a value is not finite.
     Source: docs/papers.md#fine-tuning.
     """
     an_epoch = -(-len(data) // recipe.batch_size)
     steps = recipe.epochs * an_epoch
     interval = -(-an_epoch // VALIDATIONS)
     optimizer = torch.optim.AdamW(model.parameters(), lr=recipe.learning_rate, eps=1e-8, weight_decay=0.0)
-    optimizer.register_step_pre_hook(lambda *_: _clip(model))
     rates = scheduler(optimizer, warmup=round(recipe.warmup * steps), steps=steps, shape="linear")
     pad = model.network.pad
+
+    def clip(*_: object) -> None:
+        clip_grad_norm_(model.parameters(), LONGEST_GRADIENT)
+
+    optimizer.register_step_pre_hook(clip)
 
     @cache
     def order(epoch: int) -> np.ndarray:
@@ -86,26 +87,23 @@ def train(model: Tuned, recipe: Recipe, data: Data, valid: Data, judge: Judge | 
         model.loss(data.batch(np.arange(len(data))[:size], pad, run.device))["total"].backward()
         optimizer.step()
 
-    return within_memory(
-        lambda: fit(
-            model=model,
-            updates=[Update("fine-tuning", model.loss, optimizer, scheduler=rates)],
-            batches=batches,
-            validate=validate,
-            max_epochs=-(-steps // interval),
-            patience=None,
-            seed=run.seed,
-            label=run.label,
-            checkpoint=run.checkpoint,
-            batches_per_epoch=interval,
-            settings=run.settings,
-            criterion=LOWEST_TOTAL if judge is None else Criterion(JUDGED, highest=True),
-        ),
-        where=run.label,
-        setting="batch_size",
-        size=recipe.batch_size,
-        attempt=attempt,
+    fit_model = partial(
+        fit,
+        model=model,
+        updates=[Update("fine-tuning", model.loss, optimizer, scheduler=rates)],
+        batches=batches,
+        validate=validate,
+        max_epochs=-(-steps // interval),
+        patience=None,
+        seed=run.seed,
+        label=run.label,
+        checkpoint=run.checkpoint,
+        batches_per_epoch=interval,
+        settings=run.settings,
+        criterion=LOWEST_TOTAL if judge is None else Criterion(JUDGED, highest=True),
     )
+    size = recipe.batch_size
+    return within_memory(fit_model, where=run.label, setting="batch_size", size=size, attempt=attempt)
 
 
 def predicted(model: Tuned, data: Data, batch_size: int, device: torch.device) -> tuple[float, np.ndarray]:
@@ -120,7 +118,3 @@ def predicted(model: Tuned, data: Data, batch_size: int, device: torch.device) -
     # A batch of retrieval has as many scores as it has answers.
     alike = len({part.shape[1:] for part in scores}) == 1
     return sum(losses) / len(data), np.concatenate(scores) if alike else np.empty(0)
-
-
-def _clip(model: Tuned) -> None:
-    clip_grad_norm_(model.parameters(), LONGEST_GRADIENT)

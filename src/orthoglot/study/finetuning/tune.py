@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,26 +33,20 @@ from orthoglot.study.finetuning.heads import Tuned
 from orthoglot.study.finetuning.network import Opened, open_network, padded
 from orthoglot.study.finetuning.settings import FINE_TUNED, Stage
 from orthoglot.study.finetuning.train import Judge, Run, predicted, train
+from orthoglot.study.tasks.base import Task
 from orthoglot.study.tasks.graded_pairs import Grading
 from orthoglot.study.tasks.registry import measures
 from orthoglot.study.tasks.suite.lareqa import AnswerRetrieval
 from orthoglot.study.tasks.transfer import MEASURED, Learner, Transfer
-from orthoglot.training.progress import History
+from orthoglot.training.progress import History, write_history
 
-SCORES, FACTS, MADE, HISTORY = "scores.npz", "facts.json", "made.json", "history.jsonl"
+SCORES, FACTS, MADE = "scores.npz", "facts.json", "made.json"
 # Tasks whose measures a fine-tuned encoder is scored by; records have their names, so that both stand side by side.
-CLASSIFICATION, SEVERAL, SIMILARITY, QUALITY, RETRIEVAL = (
-    "classification",
-    "classification-logistic",
-    "sts",
-    "qe",
-    "lareqa",
-)
+CLASSIFICATION, SEVERAL = "classification", "classification-logistic"
+SIMILARITY, QUALITY, RETRIEVAL = "sts", "qe", "lareqa"
 # Tokens that are encoded at once, padding included.
 BATCH_TOKENS = 16_384
 LABELLED = ("pairs", "choices", "texts", "documents")
-# Task, measure, subset, scores, and facts for the records.
-Result = tuple[str, str, str, Scores, dict[str, object]]
 logger = logging.getLogger(__name__)
 
 
@@ -95,40 +90,37 @@ def fine_tune(
     The same settings and data give the same bytes on a CPU, whether the training was interrupted or not.
 
     Args:
-        settings: stages, tests, seed.
-        encoder: its folder.
-        benchmarks: collected folders of stages and tests, by name.
-        device: as `resolve_device` reads it.
-        checkpoint: folder for the state from which an interrupted training resumes.
-        output: an existing folder; gets scores.npz (`write_scores`), facts.json, made.json and history.jsonl.
+        encoder: Its folder.
+        benchmarks: Collected folders of stages and tests, by name.
+        device: As `resolve_device` reads it.
+        checkpoint: Folder for the state from which an interrupted training resumes.
+        output: An existing folder; gets scores.npz (`write_scores`), facts.json, made.json and history.jsonl.
     Raises:
-        ConfigError: an encoder that cannot be fine-tuned.
-        DataError: too little to learn, or a training that fails.
+        ConfigError: The encoder cannot be fine-tuned.
+        DataError: There is too little to learn, or a training fails.
     """
     torch.set_num_threads(settings.threads)
-    target = resolve_device(device)
     scored: Scored = {}
     facts: list[tuple[Key, dict[str, object]]] = []
-    rows = []
+    rows: History = []
     for place, taught in enumerate(_trainings(settings, benchmarks)):
         opened = open_network(encoder)
-        opened.network.to(target)
-        model, histories = _trained(settings, opened, taught, benchmarks, target, checkpoint / str(place))
+        training = _Training(settings, benchmarks, opened, taught, resolve_device(device))
+        opened.network.to(training.device)
+        model, histories = training.run(checkpoint / str(place))
         for number, history in enumerate(histories):
             rows += [{"training": place, "stage": number, **row} for row in history]
         model.eval()
-        for key, scores, about in _tested(settings, opened, model, taught, benchmarks, target):
+        for key, scores, about in training.tested(model):
             scored[key] = scores
             facts.append((key, about))
     write_scores(output / SCORES, scored)
-    (output / FACTS).write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    described = card(encoder)
     made = {"identity": identity(encoder), "architecture": FINE_TUNED, "partners": "none", "terms": ""}
-    if checkpoint_name := Path(described.get("checkpoint", ".")).name:
+    if checkpoint_name := Path(card(encoder).get("checkpoint", ".")).name:
         made["checkpoint"] = checkpoint_name
-    (output / MADE).write_text(json.dumps(made, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    lines = [json.dumps(row, sort_keys=True) + "\n" for row in rows]
-    (output / HISTORY).write_text("".join(lines), encoding="utf-8")
+    for file, value in ((FACTS, facts), (MADE, made)):
+        (output / file).write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    write_history(rows, output)
 
 
 def gather(
@@ -142,12 +134,10 @@ def gather(
     """Records of all benchmarks and seeds of one encoder.
 
     Args:
-        folders: as `fine_tune` wrote them.
-        settings: of the intervals.
-        encoder: name for the records.
-        version: of orthoglot.
-        output: an existing folder; gets records.jsonl and scores.npz, as an evaluation of the method `fine-tuned`.
-        stands_for: as of `orthoglot.study.tasks.evaluate.evaluate`.
+        folders: As `fine_tune` wrote them.
+        version: Of orthoglot.
+        output: An existing folder; gets records.jsonl and scores.npz, as an evaluation of the method `fine-tuned`.
+        stands_for: As in `orthoglot.study.tasks.evaluate.evaluate`.
     """
     scored: Scored = {}
     facts: dict[Key, dict[str, object]] = {}
@@ -175,70 +165,150 @@ def _trainings(settings: TuningSettings, benchmarks: Mapping[str, Path]) -> list
     return [list(taught) for taught in dict.fromkeys(tuple(taught) for taught, _ in texts.directions)]
 
 
-def _trained(
-    settings: TuningSettings,
-    opened: Opened,
-    taught: Sequence[str],
-    benchmarks: Mapping[str, Path],
-    device: torch.device,
-    checkpoint: Path,
-) -> tuple[Tuned, list[History]]:
-    histories: list[History] = []
-    before: tuple[Stage, Tuned] | None = None
-    for number, stage in enumerate(settings.stages):
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(derive(settings.seed, "head", number))
-            last = number == len(settings.stages) - 1
-            prepared = _prepared(stage, settings.precision, opened, taught if last else (), benchmarks)
-        label = (
-            f"fine-tune {settings.encoder} on {' '.join([stage.train, *taught[:1]])}, seed {settings.seed}"
-        )
-        sizes = len(prepared.train), len(prepared.valid)
-        logger.info("%s: %d items, %d for validation, on %s", label, *sizes, device)
-        run = Run(settings.seed, device, checkpoint / str(number), label, settings.model_dump_json())
-        model = prepared.model.to(device)
-        if before and before[0].form == stage.form == "choices":
-            # What COPA asks is what Social IQa asks: XTREME goes on with the whole network.
-            model.load_state_dict(before[1].state_dict())
-        histories.append(train(model, stage.recipe, prepared.train, prepared.valid, prepared.judge, run))
-        before = stage, model
-    return model, histories
+@dataclass(frozen=True)
+class _Training:
+    """One training of an encoder, through all stages."""
 
+    settings: TuningSettings
+    benchmarks: Mapping[str, Path]
+    opened: Opened
+    taught: Sequence[str]  # languages of the last stage, if that is a labelled set
+    device: torch.device
 
-def _prepared(
-    stage: Stage, precision: str, opened: Opened, taught: Sequence[str], benchmarks: Mapping[str, Path]
-) -> Prepared:
-    """Data and model of a stage; new weights are drawn from PyTorch's global generator."""
-    folder, most, network = benchmarks[stage.train], stage.recipe.max_tokens, opened.network
-    folders = folder, benchmarks[stage.valid] if stage.valid else folder
-    if stage.form in (*LABELLED, "inference"):
+    def run(self, checkpoint: Path) -> tuple[Tuned, list[History]]:
+        """The model after the last stage, and the history of each."""
+        settings, histories = self.settings, []
+        before: tuple[Stage, Tuned] | None = None
+        for number, stage in enumerate(settings.stages):
+            taught = self.taught if number == len(settings.stages) - 1 else ()
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(derive(settings.seed, "head", number))
+                prepared = self._prepared(stage, taught)
+            trained_on = " ".join([stage.train, *self.taught[:1]])
+            label = f"fine-tune {settings.encoder} on {trained_on}, seed {settings.seed}"
+            logger.info(
+                "%s: %d items, %d for validation, on %s",
+                label,
+                len(prepared.train),
+                len(prepared.valid),
+                self.device,
+            )
+            run = Run(settings.seed, self.device, checkpoint / str(number), label, settings.model_dump_json())
+            model = prepared.model.to(self.device)
+            if before and before[0].form == stage.form == "choices":
+                # What COPA asks is what Social IQa asks: XTREME goes on with the whole network.
+                model.load_state_dict(before[1].state_dict())
+            histories.append(train(model, stage.recipe, prepared.train, prepared.valid, prepared.judge, run))
+            before = stage, model
+        return model, histories
+
+    def _prepared(self, stage: Stage, taught: Sequence[str]) -> Prepared:
+        """Data and model of a stage; new weights are drawn from PyTorch's global generator."""
+        opened, network, precision = self.opened, self.opened.network, self.settings.precision
+        most = stage.recipe.max_tokens
+        folder = self.benchmarks[stage.train]
+        folders = folder, self.benchmarks[stage.valid or stage.train]
+        if stage.form in (*LABELLED, "inference"):
+            texts = datasets.labelled_set(folder)
+            taught = taught or texts.directions[0][0]
+            labels = _labels(texts, taught)
+            learnt, held = _parts(stage, opened, texts, taught, labels)
+            judge: Judge = _accuracy
+            model: Tuned
+            if stage.form == "inference":
+                model = heads.Inference(network, precision, len(labels))
+            elif stage.form == "choices":
+                model = heads.Chooser(network, precision)
+            else:
+                several = texts.scoring == "several"
+                model = heads.Classifier(network, precision, len(labels), several=several)
+                if texts.scoring != "label":
+                    judge = partial(_measured, texts.scoring, labels)
+            return Prepared(learnt, held, model, judge)
+        if stage.form == "similarity":
+            span = datasets.span(datasets.graded_sets(folder))
+            learnt, held = (
+                datasets.graded(opened, datasets.graded_sets(place), most, span) for place in folders
+            )
+            judge = partial(_correlated, spearmanr if sts.read(folder) else pearsonr)
+            return Prepared(learnt, held, heads.Similarity(network, precision), judge)
+        learnt, held = (datasets.answered(opened, pool.read(place), most) for place in folders)
+        return Prepared(learnt, held, heads.Retrieval(network, precision), None)
+
+    def tested(self, model: Tuned) -> Iterator[tuple[Key, Scores, dict[str, object]]]:
+        """Scores of each subset of each test, with facts for the records."""
+        last = self.settings.stages[-1]
+        training: dict[str, object] = {
+            "trained_on": "+".join(stage.train for stage in self.settings.stages),
+            "training": f"{last.recipe.epochs} epochs at {last.recipe.learning_rate:g}",
+            "batch_size": last.recipe.batch_size,
+            "max_tokens": last.recipe.max_tokens,
+            "precision": self.settings.precision,
+        }
+        for name in self.settings.tests:
+            folder = self.benchmarks[name]
+            source = read_source(folder)
+            stated = training | {"source": source} if source else training
+            labelled = last.form in LABELLED
+            for task, subset, values in (
+                self._classified(folder, model) if labelled else self._compared(folder)
+            ):
+                key = Key(task.name, name, subset, "sentence", self.settings.seed, task.measure)
+                yield key, Scores(values, task.keys()), task.facts(subset) | stated
+
+    def _classified(self, folder: Path, model: Tuned) -> Iterator[tuple[Task, str, np.ndarray]]:
+        """What the head says of the test part of each language that this training is tested in."""
+        recipe = self.settings.stages[-1].recipe
         texts = datasets.labelled_set(folder)
-        learnt, held = _parts(stage, opened, texts, taught or texts.directions[0][0])
-        labels = _labels(texts, taught or texts.directions[0][0])
-        judge: Judge = _accuracy
-        if stage.form == "inference":
-            return Prepared(learnt, held, heads.Inference(network, precision, len(labels)), judge)
-        if stage.form == "choices":
-            return Prepared(learnt, held, heads.Chooser(network, precision), judge)
+        labels = _labels(texts, self.taught)
         several = texts.scoring == "several"
-        if texts.scoring != "label":
-            judge = partial(_measured, texts.scoring, labels)
-        return Prepared(
-            learnt, held, heads.Classifier(network, precision, len(labels), several=several), judge
-        )
-    if stage.form == "similarity":
-        pairs = datasets.graded_sets(folder)
-        span = datasets.span(pairs)
-        learnt, held = (datasets.graded(opened, datasets.graded_sets(place), most, span) for place in folders)
-        correlation = spearmanr if sts.read(folder) else pearsonr
-        return Prepared(learnt, held, heads.Similarity(network, precision), partial(_correlated, correlation))
-    learnt, held = (datasets.answered(opened, pool.read(place), most) for place in folders)
-    return Prepared(learnt, held, heads.Retrieval(network, precision), None)
+        learner = Learner(_no_vectors, {"classifier": FINE_TUNED})
+        for target in (tested for learnt, tested in texts.directions if list(learnt) == list(self.taught)):
+            task = Transfer(SEVERAL if several else CLASSIFICATION, texts, self.taught, target, learner)
+            items = texts.items[target, "test"]
+            targets = _targets(items, labels, several=several)
+            data = datasets.labelled(self.opened, items, target, recipe.max_tokens, targets)
+            _, scores = predicted(model, data, recipe.batch_size, self.device)
+            _, compare = MEASURED[texts.scoring]
+            wanted = np.array([item.label for item in items])
+            values = compare(_answers(texts.scoring, labels, scores), wanted)[0]
+            yield task, f"{task.source}->{target}", values
+
+    def _encoded(self, sentences: Sequence[str], language: str) -> np.ndarray:
+        network = self.opened.network
+        tokens = self.opened.texts(sentences, language, self.settings.stages[-1].recipe.max_tokens)
+
+        def batch(rows: np.ndarray) -> torch.Tensor:
+            return network(padded(tokens, rows, network.pad, self.device))
+
+        return in_length_order(tokens.lengths, network.width, BATCH_TOKENS, batch)
+
+    def _compared(self, folder: Path) -> Iterator[tuple[Task, str, np.ndarray]]:
+        """Cosines of the sentence vectors, by the tasks on frozen ones."""
+        tasks: list[Grading | AnswerRetrieval] = [Grading(SIMILARITY, pairs) for pairs in sts.read(folder)]
+        tasks += [Grading(QUALITY, pairs) for pairs in qe.read(folder)]
+        for answers in pool.read(folder):
+            tasks += [AnswerRetrieval(RETRIEVAL, answers, code) for code in answers.questions]
+        if not tasks:
+            raise DataError(f"{folder} holds no benchmark of kind sts, qe or pool")
+        candidates: dict[str, np.ndarray] = {}
+        for task in tasks:
+            sides = task.sides()
+            if isinstance(task, AnswerRetrieval):
+                # Questions of every language have the same candidates.
+                question = self._encoded(*sides.pop("question"))
+                candidates = candidates or {code: self._encoded(*side) for code, side in sides.items()}
+                vectors = {"question": question} | candidates
+            else:
+                vectors = {name: self._encoded(*side) for name, side in sides.items()}
+            for subset, values in task.score(vectors).scores.items():
+                yield task, subset, values
 
 
-def _parts(stage: Stage, opened: Opened, texts: LabelledSet, taught: Sequence[str]) -> Iterator[Data]:
+def _parts(
+    stage: Stage, opened: Opened, texts: LabelledSet, taught: Sequence[str], labels: Sequence[str]
+) -> Iterator[Data]:
     """The training and the validation part of a labelled set."""
-    labels = _labels(texts, taught)
     for part in ("train", "valid"):
         parts = []
         for code in taught:
@@ -300,98 +370,5 @@ def _correlated(correlation: Any, scores: np.ndarray, targets: np.ndarray) -> fl
     return float(correlation(scores, targets)[0])
 
 
-def _tested(
-    settings: TuningSettings,
-    opened: Opened,
-    model: Tuned,
-    taught: Sequence[str],
-    benchmarks: Mapping[str, Path],
-    device: torch.device,
-) -> Iterator[tuple[Key, Scores, dict[str, object]]]:
-    """Scores of each subset of each test, with facts for the records."""
-    last = settings.stages[-1]
-    recipe = last.recipe
-    training = {
-        "trained_on": "+".join(stage.train for stage in settings.stages),
-        "training": f"{recipe.epochs} epochs at {recipe.learning_rate:g}",
-        "batch_size": recipe.batch_size,
-        "max_tokens": recipe.max_tokens,
-        "precision": settings.precision,
-    }
-    for name in settings.tests:
-        folder = benchmarks[name]
-        stated = {**training, **({"source": source} if (source := read_source(folder)) else {})}
-        results = (
-            _classified(last, opened, model, datasets.labelled_set(folder), taught, device)
-            if last.form in LABELLED
-            else _compared(folder, opened, recipe.max_tokens, device)
-        )
-        for task, measure, subset, scores, about in results:
-            key = Key(task, name, subset, "sentence", settings.seed, measure)
-            yield key, scores, {**about, **stated}
-
-
-def _classified(
-    stage: Stage,
-    opened: Opened,
-    model: Tuned,
-    texts: LabelledSet,
-    taught: Sequence[str],
-    device: torch.device,
-) -> Iterator[Result]:
-    """What the head says of the test part of each language that this training is tested in."""
-    labels = _labels(texts, taught)
-    learner = Learner(_no_vectors, {"classifier": FINE_TUNED})
-    task = SEVERAL if texts.scoring == "several" else CLASSIFICATION
-    for target in (tested for learnt, tested in texts.directions if list(learnt) == list(taught)):
-        transfer = Transfer(task, texts, taught, target, learner)
-        items = texts.items[target, "test"]
-        targets = _targets(items, labels, several=texts.scoring == "several")
-        data = datasets.labelled(opened, items, target, stage.recipe.max_tokens, targets)
-        _, scores = predicted(model, data, stage.recipe.batch_size, device)
-        measure, compare = MEASURED[texts.scoring]
-        wanted = np.array([item.label for item in items])
-        subset = f"{transfer.source}->{target}"
-        values = compare(_answers(texts.scoring, labels, scores), wanted)[0]
-        yield task, measure, subset, Scores(values, transfer.keys()), transfer.facts(subset)
-
-
 def _no_vectors(*_: object) -> Any:
     raise DataError("a fine-tuned encoder has no classifier on vectors")
-
-
-def _compared(folder: Path, opened: Opened, max_tokens: int, device: torch.device) -> Iterator[Result]:
-    """Cosines of the sentence vectors, by the tasks on frozen ones."""
-
-    def encoded(sentences: Sequence[str], language: str) -> np.ndarray:
-        tokens = opened.texts(sentences, language, max_tokens)
-
-        def batch(rows: np.ndarray) -> torch.Tensor:
-            return opened.network(padded(tokens, rows, opened.network.pad, device))
-
-        return in_length_order(tokens.lengths, opened.network.width, BATCH_TOKENS, batch)
-
-    tasks: list[Grading | AnswerRetrieval] = [
-        Grading(task, pairs)
-        for task, read in ((SIMILARITY, sts.read), (QUALITY, qe.read))
-        for pairs in read(folder)
-    ]
-    tasks += [
-        AnswerRetrieval(RETRIEVAL, answers, code)
-        for answers in pool.read(folder)
-        for code in answers.questions
-    ]
-    if not tasks:
-        raise DataError(f"{folder} holds no benchmark of kind sts, qe or pool")
-    candidates: dict[str, np.ndarray] = {}
-    for task in tasks:
-        sides = task.sides()
-        if isinstance(task, AnswerRetrieval):
-            # Questions of every language have the same candidates.
-            question = {"question": encoded(*sides.pop("question"))}
-            candidates = candidates or {code: encoded(*side) for code, side in sides.items()}
-            vectors = question | candidates
-        else:
-            vectors = {name: encoded(*side) for name, side in sides.items()}
-        for subset, values in task.score(vectors).scores.items():
-            yield task.name, task.measure, subset, Scores(values, task.keys()), task.facts(subset)

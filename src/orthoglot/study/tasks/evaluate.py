@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -21,13 +22,12 @@ from orthoglot.statistics.records import View, write_records
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.summary import Blocks, Key, Scored, summarise, write_scores
 from orthoglot.study.benchmarks.collected import read_source
-from orthoglot.study.tasks.base import AnyTask, Examples, Task, TaskData, Vectors, WholeTask, by_view, other
+from orthoglot.study.tasks.base import AnyTask, Task, TaskData, Vectors, WholeTask, by_view, other
 from orthoglot.study.tasks.examples import EXAMPLES, Shown, write_examples
-from orthoglot.study.tasks.heldout import pair_set
 from orthoglot.study.tasks.projections import Map, TextMap, project, project_pair, write_map, write_text_maps
 from orthoglot.study.tasks.registry import is_compared, load, measures
 from orthoglot.study.tasks.settings import EvaluationSettings
-from orthoglot.text.held_out import UnseenPairs, read_held_out
+from orthoglot.text.held_out import read_held_out
 
 RECORDS = "records.jsonl"
 SCORES = "scores.npz"
@@ -67,51 +67,49 @@ def evaluate(
     """Evaluate one method on one encoder's vectors.
 
     Args:
-        settings: tasks, sizes, resampling.
-        embeddings: the encoder's store.
-        bitext: prepared folders, one per language pair; those of their test pairs are used of which
-            neither side occurs in the train or valid part of any folder.
-        benchmarks: collected benchmark folders.
-        decomposers: one folder "seed<k>" per seed; empty for the encoder's own vectors.
-        encoder: name for the records.
-        identity: of the encoder; a store of another one is refused.
-        method: name for the records.
-        output: gets records.jsonl, scores.npz (see `write_scores`), map.npz and pair-map.npz (2-D points of samples),
+        settings: Tasks, sizes, resampling.
+        embeddings: The encoder's store.
+        bitext: Prepared folders, one per language pair. Of their test pairs those are used of which neither side occurs
+            in the train or valid part of any folder.
+        benchmarks: Collected benchmark folders.
+        decomposers: One folder "seed<k>" per seed; empty for the encoder's own vectors.
+        encoder, method: Names for the records.
+        identity: Of the encoder; a store of another one is refused.
+        output: Gets records.jsonl, scores.npz (see `write_scores`), map.npz and pair-map.npz (2-D points of samples),
             examples.json (see `Shown`) and, for the task geometry, text-maps.npz.
-        stands_for: encoders of the papers' tables in whose rows the numbers stand; records state them.
-        device: of searches for neighbours; changes no result.
+        stands_for: Encoders of the papers' tables in whose rows the numbers stand; records state them.
+        device: Of searches for neighbours; changes no result.
     Raises:
-        DataError: vectors of another encoder, a subset in which no vector is usable, a pair without unseen sentences.
+        DataError: Vectors of another encoder, a subset in which no vector is usable, a pair without unseen sentences.
     """
     store = EmbeddingStore.open(embeddings, identity)
     models: Models = {_seed(folder): _decomposer(folder, store) for folder in decomposers} or {0: None}
-    held_out = read_held_out(bitext)
-    tasks = make_tasks(settings, held_out, benchmarks, device)
+    data = TaskData(settings, read_held_out(bitext), benchmarks, device)
+    tasks = make_tasks(data)
     label = f"evaluate {encoder} {method}"
-    evaluated = run(track(tasks, total=len(tasks), label=label, unit="tasks"), settings, store, models)
+    evaluated = run(track(tasks, total=len(tasks), label=label, unit="tasks"), store, models)
     sources = {folder.name: source for folder in benchmarks if (source := read_source(folder))}
     for key, stated in evaluated.facts.items():
         if key.dataset in sources:
             stated["source"] = sources[key.dataset]
-    names = {"encoder": encoder, "method": method}
     made = {"identity": store.meta["identity"], **_described(store, models), "orthoglot": __version__}
     if stands_for:
         made["stands_for"] = " ".join(stands_for)
-    measured = measures(settings.tasks)
     records = summarise(
         evaluated.scored,
         evaluated.facts,
         settings,
-        **names,
+        encoder=encoder,
+        method=method,
         made=made,
-        measures=measured,
+        measures=measures(settings.tasks),
         blocks=evaluated.blocks,
     )
     write_records(output / RECORDS, records)
     # No later step reads the scores by which methods are not compared.
     compared = {key: scores for key, scores in evaluated.scored.items() if is_compared(key.task, key.measure)}
     write_scores(output / SCORES, compared)
-    drawn, pair = make_maps(settings, held_out, store, next(iter(models.values())))
+    drawn, pair = make_maps(data, store, next(iter(models.values())))
     write_map(output / MAP, drawn)
     if pair is not None:
         write_map(output / PAIR_MAP, pair)
@@ -121,51 +119,36 @@ def evaluate(
     logger.info("%s: %d tasks, %d seeds, %d records", label, len(tasks), len(models), len(records))
 
 
-def make_tasks(
-    settings: EvaluationSettings,
-    held_out: Mapping[str, UnseenPairs],
-    benchmarks: Sequence[Path],
-    device: str = "cpu",
-) -> list[AnyTask]:
-    """The tasks that the settings name, on the data at hand, in their order.
-
-    Raises:
-        DataError: no task has data.
-    """
-    data = TaskData(settings, held_out, benchmarks, device)
+def make_tasks(data: TaskData) -> list[AnyTask]:
+    """The tasks that the settings name, on the data at hand, in their order; a DataError if no task has data."""
     tasks: list[AnyTask] = []
-    for name in dict.fromkeys(settings.tasks):
+    for name in dict.fromkeys(data.settings.tasks):
         made = load(name).make(name, data)
         tasks += made
         if not made:
             logger.warning("no data for the task %s, which is left out", name)
     if not tasks:
-        raise DataError(f"nothing to evaluate: no data for the tasks {', '.join(settings.tasks)}")
+        raise DataError(f"nothing to evaluate: no data for the tasks {', '.join(data.settings.tasks)}")
     return tasks
 
 
-def run(
-    tasks: Iterable[AnyTask], settings: EvaluationSettings, store: EmbeddingStore, models: Models
-) -> Evaluated:
+def run(tasks: Iterable[AnyTask], store: EmbeddingStore, models: Models) -> Evaluated:
     """What all tasks find, for every seed and view."""
     evaluated = Evaluated({}, {}, {}, {}, [])
     for task in tasks:
         vectors = Vectors(task, store, models)
-        findings = (
-            task.findings(vectors) if isinstance(task, WholeTask) else by_view(cast(Task, task), vectors)
-        )
-        for finding in findings:
+        findings = task.findings if isinstance(task, WholeTask) else partial(by_view, cast(Task, task))
+        for finding in findings(vectors):
             key = Key(task.name, task.dataset, finding.subset, finding.view, finding.seed, finding.measure)
             match finding.scores:
-                case Scores():
-                    evaluated.scored[key], evaluated.facts[key] = finding.scores, finding.facts
-                case Blocks():
-                    evaluated.blocks[key], evaluated.facts[key] = finding.scores, finding.facts
-                case TextMap():
-                    evaluated.maps[task.dataset] = finding.scores
-                case Examples():
-                    about = Shown(task.name, task.dataset, finding.subset, finding.view)
-                    evaluated.examples.extend(about._replace(texts=row) for row in finding.scores.rows)
+                case TextMap() as text_map:
+                    evaluated.maps[task.dataset] = text_map
+                case list() as examples:
+                    evaluated.examples.extend(Shown(*key[:4], texts=texts) for texts in examples)
+                case Scores() as scores:
+                    evaluated.scored[key], evaluated.facts[key] = scores, finding.facts
+                case Blocks() as blocks:
+                    evaluated.blocks[key], evaluated.facts[key] = blocks, finding.facts
     for name in dict.fromkeys(key.task for key in evaluated.scored):
         if pooled := getattr(load(name), "pooled", None):
             for key, scores, facts in pooled(evaluated.scored):
@@ -197,24 +180,20 @@ def _described(store: EmbeddingStore, models: Models) -> dict[str, str]:
     """
     decomposer = next(iter(models.values()))
     details = decomposer.details if decomposer else {}
-    terms = (f"{term}={weight:g}" for term, weight in sorted(details.get("terms", {}).items()))
-    about = {name: store.meta.get(name) for name in ("checkpoint", "bits")}
+    terms = details.get("terms", {})
     architecture = decomposer.architecture if decomposer else "original"
-    if details.get("terms"):
+    if terms:
         # It names what the papers' methods do not have, so that it equals none of their definitions.
         architecture += _departures(architecture, details)
-    return {
-        **{name: str(value) for name, value in about.items() if value},
+    facts = {
         "architecture": architecture,
         "partners": details.get("partners", "none"),
-        "terms": ",".join(terms),
-        **({"training": _trained(details)} if "learning_rate" in details else {}),
-        **{f"trained_{name}": details[name] for name in ("code", "text") if name in details},
+        "terms": ",".join(f"{term}={weight:g}" for term, weight in sorted(terms.items())),
     }
-
-
-def _trained(details: Mapping[str, Any]) -> str:
-    return f"{details['max_epochs']} epochs at {details['learning_rate']:g}"
+    facts |= {name: str(store.meta[name]) for name in ("checkpoint", "bits") if store.meta.get(name)}
+    if "learning_rate" in details:
+        facts["training"] = f"{details['max_epochs']} epochs at {details['learning_rate']:g}"
+    return facts | {f"trained_{name}": details[name] for name in ("code", "text") if name in details}
 
 
 def _departures(architecture: str, details: Mapping[str, Any]) -> str:
@@ -224,20 +203,12 @@ def _departures(architecture: str, details: Mapping[str, Any]) -> str:
         departures.append(f"of vectors with centre {centre}")
     if (stopping := details.get("stopping", "total")) != "total":
         departures.append(f"stopped by {stopping}")
-    departures += [
-        f"with {name} {details[name]}"
-        for name in named(architecture).settings.model_fields
-        if name in details
-    ]
+    settings = named(architecture).settings.model_fields
+    departures += [f"with {name} {details[name]}" for name in settings if name in details]
     return " " + ", ".join(departures) if departures else ""
 
 
-def make_maps(
-    settings: EvaluationSettings,
-    held_out: Mapping[str, UnseenPairs],
-    store: EmbeddingStore,
-    decomposer: Decomposer | None,
-) -> tuple[Map, Map | None]:
+def make_maps(data: TaskData, store: EmbeddingStore, decomposer: Decomposer | None) -> tuple[Map, Map | None]:
     """A map of held-out sentences, equally many of each language pair; and one of a pair alone.
 
     That pair has the most of these sentences; of several, it is the last by name.
@@ -245,9 +216,8 @@ def make_maps(
     parts: tuple[View, ...] = ("sentence",) if decomposer is None else ("meaning", "language")
     groups: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
     alone: dict[tuple[int, str], dict[tuple[str, str], np.ndarray]] = {}
-    for name, unseen in held_out.items():
-        pairs, _ = pair_set(name, unseen, settings.map_sentences)
-        views = alone.setdefault((len(pairs.source_sentences), name), {})
+    for pairs, _ in data.held_out_sets(data.settings.map_sentences):
+        views = alone.setdefault((len(pairs.source_sentences), pairs.pair), {})
         for language, sentences in pairs.sides():
             vectors = store.take(store.rows(sentences, language))
             for part in parts:

@@ -16,10 +16,11 @@ EXAMPLES = "examples.json"
 class Shown(NamedTuple):
     """One example."""
 
-    task: str  # as in a record, and so the next three
-    dataset: str  # see `task`
-    subset: str  # see `task`
-    view: str  # see `task`
+    # as in a record
+    task: str
+    dataset: str
+    subset: str
+    view: str
     encoder: str = ""  # whose it is; in the file of one evaluation ""
     texts: Mapping[str, str] = {}  # {what it is: text}
 

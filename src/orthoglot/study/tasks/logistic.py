@@ -31,7 +31,6 @@ def trained(classifier: Any, vectors: np.ndarray, labels: np.ndarray, task: str)
         classifier: `regression()`, or one that is made of it.
         vectors: (N, D), float64, as lbfgs stalls on float32 vectors of very small variance.
         labels: (N,), or (N, K) of several labels.
-        task: for the warning.
     """
     pipeline = make_pipeline(StandardScaler(), classifier)
     with warnings.catch_warnings(record=True) as caught:

@@ -47,11 +47,8 @@ def fit(
     keeps the weights of the epoch with the best accuracy on the validation part; the later of equal ones.
 
     Args:
-        train: vectors (N, D) and their labels (N,).
-        valid: the same of the validation part.
+        train, valid: Vectors (N, D) and their labels (N,).
         runs: R.
-        epochs: that each is trained for.
-        seed: of all draws.
     Source: docs/papers.md#protocol-classification.
     """
     labels, codes = np.unique(train[1], return_inverse=True)

@@ -45,17 +45,10 @@ def project(groups: Mapping[tuple[str, str], Sequence[np.ndarray]]) -> Map:
     Rows that are zero or not finite have no direction and no place on the map. Source: docs/papers.md#protocol-maps
     (SEED).
     """
-    together = {key: np.concatenate(rows) for key, rows in groups.items()}
-    directions = {key: unit(rows[usable(rows)]) for key, rows in together.items()}
-    stacked = np.concatenate(list(directions.values()))
+    stacked, languages, parts = _stacked({key: np.concatenate(rows) for key, rows in groups.items()})
     pca = PCA(n_components=2, svd_solver="covariance_eigh").fit(stacked)
-    labels = [key for key, rows in directions.items() for _ in range(len(rows))]
-    return Map(
-        points=pca.transform(stacked).astype(np.float32),
-        languages=np.array([language for language, _ in labels]),
-        parts=np.array([part for _, part in labels]),
-        explained=np.nan_to_num(pca.explained_variance_ratio_),
-    )
+    points = pca.transform(stacked).astype(np.float32)
+    return Map(points, languages, parts, np.nan_to_num(pca.explained_variance_ratio_))
 
 
 def project_pair(groups: Mapping[tuple[str, str], np.ndarray]) -> Map | None:
@@ -66,20 +59,22 @@ def project_pair(groups: Mapping[tuple[str, str], np.ndarray]) -> Map | None:
     One thread: with other jobs on the machine, two waited for each other for 30 times as long.
     Source: docs/papers.md#protocol-maps (ORACLE).
     """
-    directions = {key: unit(rows[usable(rows)]) for key, rows in groups.items()}
-    stacked = np.concatenate(list(directions.values())).astype(np.float64)
+    stacked, languages, parts = _stacked(groups)
+    stacked = stacked.astype(np.float64)
     if len(stacked) < FEWEST_POINTS:
         return None
     with threadpool_limits(1), np.errstate(invalid="ignore"):  # raised by vectors that are all one
         flat = PCA(n_components=2, svd_solver="covariance_eigh").fit_transform(stacked)
-        tsne = _tsne(stacked, flat, "barnes_hut")
-    labels = [key for key, rows in directions.items() for _ in range(len(rows))]
-    return Map(
-        points=tsne,
-        languages=np.array([language for language, _ in labels]),
-        parts=np.array([part for _, part in labels]),
-        explained=np.empty(0),
-    )
+        points = _tsne(stacked, flat, "barnes_hut")
+    return Map(points, languages, parts, explained=np.empty(0))
+
+
+def _stacked(groups: Mapping[tuple[str, str], np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The usable rows of all groups at length 1, and the language and the part of each."""
+    directions = {key: unit(rows[usable(rows)]) for key, rows in groups.items()}
+    labels = [key for key, rows in directions.items() for _ in rows]
+    languages, parts = (np.array([label[place] for label in labels]) for place in range(2))
+    return np.concatenate(list(directions.values())), languages, parts
 
 
 def project_text(directions: Mapping[str, np.ndarray], seed: int) -> TextMap:
@@ -129,9 +124,7 @@ def read_text_maps(path: Path) -> dict[str, TextMap]:
         return {}
     with np.load(path, allow_pickle=False) as stored:
         names = dict.fromkeys(key.rpartition("|")[0] for key in stored.files)
-        return {
-            name: TextMap(**{field: stored[f"{name}|{field}"] for field in TextMap._fields}) for name in names
-        }
+        return {name: TextMap(*(stored[f"{name}|{field}"] for field in TextMap._fields)) for name in names}
 
 
 def write_map(path: Path, drawn: Map) -> None:

@@ -40,11 +40,10 @@ class TaskModule(Protocol):
 
     def make(self, name: str, data: TaskData) -> Collection[AnyTask]:
         """The tasks of this name on the data at hand."""
-        ...
 
 
 def names() -> tuple[str, ...]:
-    """The tasks that there are, without loading any."""
+    """The names of all tasks; none is loaded."""
     return registry.names(suite)
 
 
@@ -54,20 +53,21 @@ def load(name: str) -> TaskModule:
 
 
 def title(name: str) -> str:
-    """The title of a task in reports; of a name that is no task's, the name."""
+    """The title of a task in reports; the name itself if it is not a task's."""
     return load(name).TITLE if name in names() else name
 
 
 def examples(name: str) -> tuple[str, str]:
     """The title of a task's examples in text, and what they are."""
-    title, note = getattr(load(name), "EXAMPLES", ("Examples", ""))
-    return title, note
+    return getattr(load(name), "EXAMPLES", ("Examples", ""))
 
 
 def measures(tasks: Collection[str]) -> dict[str, tuple[Metric, ...]]:
     """What is computed of the scores of some tasks: {measure: its metrics}."""
-    added = [getattr(load(name), "MEASURES", {}) for name in tasks]
-    return {measure: metrics for table in (MEASURES, *added) for measure, metrics in table.items()}
+    table = {**MEASURES}
+    for name in tasks:
+        table |= getattr(load(name), "MEASURES", {})
+    return table
 
 
 def is_compared(name: str, measure: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -28,8 +28,6 @@ class Retrieval(PairTask):
     # which side identifies an item; "line" where the same lines exist in many languages
     pivot: Literal["source", "target", "line"] = "source"
     dropped: Mapping[str, int] = field(default_factory=dict)  # by reason, how many pairs were left out
-    # sentences of the source and of the target side that query nothing and can be found by mistake
-    further: tuple[Sequence[str], Sequence[str]] = ((), ())
     both: bool = True  # whether the target side queries too
     device: str = "cpu"  # of the search
     measure: str = P_AT_1
@@ -43,23 +41,15 @@ class Retrieval(PairTask):
                 "sentences, equal and positive counts are needed"
             )
 
-    def sides(self) -> dict[str, tuple[Sequence[str], str]]:
-        """The N source and the N target sentences, each with the further ones of its side behind them."""
-        return {
-            side: ([*sentences, *more], language)
-            for (side, (sentences, language)), more in zip(super().sides().items(), self.further, strict=True)
-        }
-
     def keys(self) -> np.ndarray:
         """(N,) uint64 of the pivot's side, or of the lines' numbers."""
         if self.pivot == "line":
             return keys_of(map(str, range(len(self.pairs.source_sentences))))
-        return keys_of(super().sides()[self.pivot][0])
+        return keys_of(self.sides()[self.pivot][0])
 
     def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
-        """Hits of the source's N queries, and of the target's, on {"source": (N + A, D), "target": (N + B, D)}."""
-        n = len(self.pairs.source_sentences)
-        forward, backward = hits(vectors["source"], vectors["target"], self.device, n)
+        """Hits of the source's N queries, and of the target's, on {"source": (N, D), "target": (N, D)}."""
+        forward, backward = hits(vectors["source"], vectors["target"], self.device)
         by_direction = {f"{self.pairs.source}->{self.pairs.target}": forward}
         if self.both:
             by_direction[f"{self.pairs.target}->{self.pairs.source}"] = backward
@@ -67,6 +57,4 @@ class Retrieval(PairTask):
 
     def facts(self, subset: str) -> dict[str, object]:
         """Candidates, tie rule, chance."""
-        back = subset == f"{self.pairs.target}->{self.pairs.source}"
-        n = len(self.pairs.source_sentences) + len(self.further[not back])
-        return facts(subset, n, self.dropped)
+        return facts(subset, len(self.pairs.source_sentences), self.dropped)

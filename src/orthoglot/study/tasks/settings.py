@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from orthoglot.settings import Count, Settings
+from orthoglot.registry import having
+from orthoglot.settings import Count
 from orthoglot.statistics.settings import ResamplingSettings
-from orthoglot.study.tasks.registry import load, names
+from orthoglot.study.tasks import suite
+from orthoglot.study.tasks.registry import names
 
 if TYPE_CHECKING:
     TaskName = str
@@ -28,10 +30,8 @@ class CommonSettings(ResamplingSettings):
     """Sentences of each language pair in the report's maps, at most."""
 
 
-def _of_tasks() -> list[type[Settings]]:
-    modules = map(load, names())
-    return [module.Settings for module in modules if hasattr(module, "Settings")]
+OF_TASKS = having(suite, "Settings").values()
 
 
-class EvaluationSettings(CommonSettings, *_of_tasks()):  # type: ignore[misc]  # the folder decides the bases
+class EvaluationSettings(CommonSettings, *OF_TASKS):  # type: ignore[misc]  # the folder decides the bases
     """What is evaluated, on how much data, and how intervals are computed."""

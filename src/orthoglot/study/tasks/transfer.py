@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 
 import numpy as np
 
@@ -124,14 +123,12 @@ class Transfer:
     def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
         """(N,) scores, mean over the classifiers; NaN for a text without direction.
 
-        Raises:
-            DataError: too few texts to train or validate on have a direction.
+        A DataError if too few texts to train or validate on have a direction.
         """
-        labelled = {part: self._labelled(part, vectors) for part in ("train", "valid", "test")}
-        train, valid = (labelled[part][1:] for part in ("train", "valid"))
+        train, valid = self._labelled("train", vectors)[1:], self._labelled("valid", vectors)[1:]
         if len(set(train[1])) < 2 or not len(valid[1]):
             raise DataError(f"{self.name} {self.dataset} {self.source}: too few usable vectors to train on")
-        kept, tested, wanted = labelled["test"]
+        kept, tested, wanted = self._labelled("test", vectors)
         averaged = np.full(len(kept), np.nan)
         facts: dict[str, object] = {}
         if kept.any():
@@ -148,20 +145,17 @@ class Transfer:
             part: [item.label for items in by_language.values() for item in items]
             for part, by_language in self._parts().items()
         }
-        sizes = {part: len(labels) for part, labels in parts.items()}
-        if self.texts.scoring == "several":
-            distinct = {label for labels in parts["train"] for label in labels.split()}
-            return {**self.learner.facts, "labels": len(distinct), **sizes}
-        labels = set(parts["train"])
-        facts = {**self.learner.facts, "labels": len(labels), **sizes}
-        if self.texts.scoring == "number":
-            return facts
-        most = max(parts["test"].count(label) for label in labels)
-        return {
-            **facts,
-            "majority": round(100 * most / len(parts["test"]), 3),
-            "chance": round(100 / len(labels), 6),
-        }
+        several = self.texts.scoring == "several"
+        labels = {label for text in parts["train"] for label in (text.split() if several else [text])}
+        facts = {**self.learner.facts, "labels": len(labels)}
+        facts |= {part: len(labels_of_part) for part, labels_of_part in parts.items()}
+        if self.texts.scoring == "label":
+            most = max(parts["test"].count(label) for label in labels)
+            facts |= {
+                "majority": round(100 * most / len(parts["test"]), 3),
+                "chance": round(100 / len(labels), 6),
+            }
+        return facts
 
     def _labelled(
         self, part: str, vectors: Mapping[str, np.ndarray]
@@ -170,10 +164,10 @@ class Transfer:
         usables, inputs, labels = [], [], []
         for language, items in self._parts()[part].items():
             sides = [vectors[_side(part, language, column)] for column in range(len(items[0].texts))]
-            kept = reduce(np.logical_and, map(usable, sides))
-            usables.append(kept)
-            inputs.append(features([side[kept] for side in sides]))
-            labels.append(np.array([item.label for item in items])[kept])
+            directed = np.all([usable(side) for side in sides], axis=0)
+            usables.append(directed)
+            inputs.append(features([side[directed] for side in sides]))
+            labels.append(np.array([item.label for item in items])[directed])
         return np.concatenate(usables), np.concatenate(inputs), np.concatenate(labels)
 
     def _parts(self) -> dict[str, dict[str, Sequence[Item]]]:
@@ -195,7 +189,7 @@ def _side(part: str, language: str, column: int) -> str:
 
 def transfers(name: str, data: TaskData, learners: Mapping[str, Callable[[], Learner]]) -> Iterator[Task]:
     """Tasks of all directions of each benchmark whose scoring has a learner, one for each training."""
-    for texts in (texts for folder in data.benchmarks for texts in classification.read(folder)):
+    for texts in data.sets(classification.read):
         learnt: dict[tuple[str, ...], Learner] = {}
         for taught, target in texts.directions if texts.scoring in learners else ():
             if tuple(taught) not in learnt:
@@ -213,7 +207,7 @@ def features(vectors: Sequence[np.ndarray]) -> np.ndarray:
     between (u, v) and (u', v') has pair(u, v) - pair(u', v'), whose sign changes if the alternatives change places.
 
     Args:
-        vectors: of one, two or four texts, (N, D) each, of any length but 0.
+        vectors: Of one, two or four texts, (N, D) each, of any length but 0.
     Returns:
         (N, D) or (N, 4 D), float64.
     Source: docs/papers.md#pair-features.

@@ -9,7 +9,7 @@ import numpy as np
 
 from orthoglot.streams import derive
 from orthoglot.study.benchmarks.kinds import code_switched
-from orthoglot.study.tasks.base import Examples, Result, TaskData
+from orthoglot.study.tasks.base import Result, TaskData
 from orthoglot.study.tasks.registry import RETRIEVAL
 from orthoglot.study.tasks.retrieval import Retrieval
 
@@ -29,26 +29,23 @@ class CodeSwitched(Retrieval):
 
     def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
         """See `Retrieval.score`."""
-        mixed, translations, originals = (
-            self.pairs.source_sentences,
-            self.pairs.target_sentences,
-            self.pairs.originals,
-        )
-        generator = np.random.default_rng(derive(self.seed, "examples", self.dataset, self.pairs.pair))
-        drawn = sorted(generator.permutation(len(mixed))[:SHOWN].tolist())
+        pairs = self.pairs
+        generator = np.random.default_rng(derive(self.seed, "examples", self.dataset, pairs.pair))
+        drawn = sorted(generator.permutation(len(pairs.originals))[:SHOWN].tolist())
         rows = [
             {
-                "Sentence": originals[n],
-                "Code-switched": code_switched.marked(originals[n], mixed[n]),
-                "Translation": translations[n],
+                "Sentence": pairs.originals[n],
+                "Code-switched": code_switched.marked(pairs.originals[n], pairs.source_sentences[n]),
+                "Translation": pairs.target_sentences[n],
             }
             for n in drawn
         ]
-        return super().score(vectors)._replace(examples=Examples(rows))
+        return super().score(vectors)._replace(examples=rows)
 
 
 def make(name: str, data: TaskData) -> list[CodeSwitched]:
     """A task for each language pair of each benchmark of mixed sentences."""
-    sets = [pairs for folder in data.benchmarks for pairs in code_switched.read(folder)]
-    seed, device = data.settings.seed, data.device
-    return [CodeSwitched(name, pairs, pivot="target", both=False, device=device, seed=seed) for pairs in sets]
+    return [
+        CodeSwitched(name, pairs, pivot="target", both=False, device=data.device, seed=data.settings.seed)
+        for pairs in data.sets(code_switched.read)
+    ]

@@ -29,11 +29,10 @@ from orthoglot import settings
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
 from orthoglot.finite import usable
-from orthoglot.statistics.records import ALL, HEAD, LONG_TAIL, View
+from orthoglot.statistics.records import ALL, HEAD, LONG_TAIL
 from orthoglot.streams import derive
 from orthoglot.study.benchmarks.kinds import nway
-from orthoglot.study.benchmarks.kinds.nway import NwaySet
-from orthoglot.study.tasks.base import Finding, TaskData, Vectors
+from orthoglot.study.tasks.base import Finding, TaskData, TextTask, Vectors
 from orthoglot.study.tasks.registry import Direction
 
 if TYPE_CHECKING:
@@ -137,22 +136,11 @@ def isotropy(vectors: np.ndarray) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class Geometry:
+class Geometry(TextTask):
     """One text in many languages, of which all seeds are scored together."""
 
-    name: str
-    text: NwaySet
     long_tail: Sequence[str]
     seed: int
-
-    @property
-    def dataset(self) -> str:
-        """Name of the text."""
-        return self.text.name
-
-    def sides(self) -> dict[str, tuple[Sequence[str], str]]:
-        """One side per language."""
-        return {code: (rows, code) for code, rows in self.text.sentences.items()}
 
     def findings(self, vectors: Vectors) -> Iterator[Finding]:
         """The metrics of each group of languages, and a map of the text, of the parts or of undivided vectors.
@@ -162,8 +150,7 @@ class Geometry:
         """
         from orthoglot.study.tasks.projections import project_text
 
-        views: tuple[View, ...] = ("meaning", "language") if "meaning" in vectors.views else ("sentence",)
-        for view in views:
+        for view in vectors.parts:
             by_seed = [vectors.seen(view, seed, paired=False) for seed in vectors.seeds]
             there = np.all([usable(rows) for texts in by_seed for rows in texts.values()], axis=0)
             if there.sum() < FEWEST:
@@ -192,16 +179,16 @@ class Geometry:
 
 def make(name: str, data: TaskData) -> list[Geometry]:
     """The texts that benchmarks have in many languages."""
-    texts = [text for folder in data.benchmarks for text in nway.read(folder)]
-    return [Geometry(name, text, data.settings.long_tail, data.settings.seed) for text in texts]
+    settings = data.settings
+    return [Geometry(name, text, settings.long_tail, settings.seed) for text in data.sets(nway.read)]
 
 
 def groups(languages: Sequence[str], long_tail: Sequence[str]) -> dict[str, list[str]]:
     """{group: its languages}, those with two or more; head and long tail where there are both."""
     tail = [code for code in languages if code in long_tail]
     head = [code for code in languages if code not in long_tail]
-    by_group = {**({HEAD: head, LONG_TAIL: tail} if head and tail else {}), ALL: list(languages)}
-    return {name: codes for name, codes in by_group.items() if len(codes) > 1}
+    by_group = {HEAD: head, LONG_TAIL: tail} if head and tail else {}
+    return {name: codes for name, codes in (by_group | {ALL: list(languages)}).items() if len(codes) > 1}
 
 
 def blocks_of(sentences: int, seed: int) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from orthoglot.study.tasks.base import TaskData
-from orthoglot.study.tasks.heldout import pair_set
 from orthoglot.study.tasks.registry import RETRIEVAL
 from orthoglot.study.tasks.retrieval import Retrieval
 
@@ -16,9 +15,5 @@ BETTER = RETRIEVAL
 
 def make(name: str, data: TaskData) -> list[Retrieval]:
     """A task for each language pair."""
-    tasks = []
-    for pair, unseen in data.held_out.items():
-        pairs, repeated = pair_set(pair, unseen, data.settings.heldout_pairs)
-        dropped = {"duplicates_dropped": repeated, "seen_dropped": unseen.seen_dropped}
-        tasks.append(Retrieval(name, pairs, dropped=dropped, device=data.device))
-    return tasks
+    sets = data.held_out_sets(data.settings.heldout_pairs)
+    return [Retrieval(name, pairs, dropped=dropped, device=data.device) for pairs, dropped in sets]

@@ -65,10 +65,8 @@ class LanguageProbe:
     def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
         """{language: (n, D)} -> hits of "all", (K * n_test,), languages in sorted order.
 
-        Rows that are zero or not finite are left out of the training and of the hits.
-
-        Raises:
-            DataError: fewer than two languages have a usable training vector.
+        Rows that are zero or not finite are left out of the training and of the hits. A DataError if fewer than two
+        languages have a usable training vector.
         """
         from orthoglot.study.tasks import logistic
 
@@ -76,13 +74,12 @@ class LanguageProbe:
         train = np.concatenate([vectors[language][: -self.n_test] for language in languages])
         test = np.concatenate([vectors[language][-self.n_test :] for language in languages])
         taught = np.repeat(languages, [len(vectors[language]) - self.n_test for language in languages])
-        kept, scored = usable(train), usable(test)
-        if len(set(taught[kept])) < 2:
+        learnt, scored = usable(train), usable(test)
+        train, taught = train[learnt], taught[learnt]
+        if len(set(taught)) < 2:
             raise DataError("language probe: fewer than two languages have usable training vectors")
-        directions = unit(train[kept].astype(np.float64))
-        classifier, converged = logistic.trained(
-            logistic.regression(), directions, taught[kept], "language probe"
-        )
+        directions = unit(train.astype(np.float64))
+        classifier, converged = logistic.trained(logistic.regression(), directions, taught, "language probe")
         hits = np.full(len(test), LEFT_OUT, dtype=np.int8)
         if scored.any():
             predicted = classifier.predict(unit(test[scored].astype(np.float64)))
@@ -126,13 +123,14 @@ def sample(
     sentence that translates two pivot sentences is in neither. A language with fewer than `FEWEST` sentences in a half
     is left out, which is logged, if two languages have more.
 
+    Halves and draw are the same for every encoder, method and view.
+
     Args:
         sentences: (held-out sentence, key of its pivot sentence) by language; at least two languages.
-        size: sentences per language, fewer if a language has too few for a half.
-        test_share: share of each language's sentences that is scored.
-        seed: of the halves and the draw, which are the same for every encoder, method and view.
+        size: Sentences per language, fewer if a language has too few for a half.
+        test_share: Share of each language's sentences that is scored.
     Raises:
-        DataError: fewer than two languages, or too few sentences to train and test on.
+        DataError: Fewer than two languages, or too few sentences to train and test on.
     """
     halves = {name: _halves(sentences[name], test_share, seed) for name in sorted(sentences)}
     if len(halves) < 2:

@@ -93,8 +93,11 @@ class AnswerRetrieval:
 
 def make(name: str, data: TaskData) -> list[Task]:
     """A task for each language of the questions of each pool."""
-    pools = [answers for folder in data.benchmarks for answers in pool.read(folder)]
-    return [AnswerRetrieval(name, pool, language) for pool in pools for language in pool.questions]
+    return [
+        AnswerRetrieval(name, answers, language)
+        for answers in data.sets(pool.read)
+        for language in answers.questions
+    ]
 
 
 def average_precision(ranks: np.ndarray, k: int | None = None) -> float:
@@ -102,13 +105,11 @@ def average_precision(ranks: np.ndarray, k: int | None = None) -> float:
 
     AP@k = sum_(i, r_i <= k) i / r_i / min(k, R), r_1 <= ... <= r_R the ranks of the R relevant candidates
 
+    In [0, 1]; 1 / r for one relevant candidate at rank r; a ValueError without any.
+
     Args:
-        ranks: of the relevant candidates (R,), from 1 on, in any order.
-        k: candidates that count; None for all.
-    Returns:
-        In [0, 1]; 1 / r for one relevant candidate at rank r.
-    Raises:
-        ValueError: no candidate is relevant.
+        ranks: Of the relevant candidates (R,), from 1 on, in any order.
+        k: Candidates that count; None for all.
     Source: docs/papers.md#protocol-lareqa.
     """
     if not len(ranks):
@@ -126,8 +127,8 @@ def ranks(similarity: np.ndarray, relevant: np.ndarray) -> np.ndarray:
     count as better: the rank that chance gives on average.
 
     Args:
-        similarity: of all candidates (N,).
-        relevant: numbers of the relevant ones (R,).
+        similarity: Of all candidates (N,).
+        relevant: Numbers of the relevant ones (R,).
     """
     best_first = np.sort(similarity[relevant])[::-1]
     all_sorted = np.sort(similarity)

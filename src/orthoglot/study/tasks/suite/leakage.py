@@ -34,7 +34,6 @@ from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.weighted import Metric, explained, mean, ratio, spread
 from orthoglot.streams import derive
 from orthoglot.study.tasks.base import Finding, PairTask, TaskData, Vectors
-from orthoglot.study.tasks.heldout import pair_set
 from orthoglot.study.tasks.registry import Direction
 from orthoglot.text.keys import keys_of
 
@@ -56,12 +55,12 @@ logger = logging.getLogger(__name__)
 
 
 class Leak(NamedTuple):
-    """One measure of a pair: the view that is judged, per-item scores, and facts for the record."""
+    """One measure of a pair."""
 
     measure: str
-    view: View
+    view: View  # that is judged
     scores: Scores
-    facts: dict[str, object]
+    facts: dict[str, object]  # for the record
 
 
 @dataclass(frozen=True)
@@ -84,8 +83,8 @@ class Leakage(PairTask):
 
 def make(name: str, data: TaskData) -> list[Leakage]:
     """Held-out pairs of every language pair."""
-    sets = [pair_set(pair, unseen, data.settings.heldout_pairs)[0] for pair, unseen in data.held_out.items()]
-    return [Leakage(name, pairs, data.settings.seed) for pairs in sets if pairs.source_sentences]
+    sets = data.held_out_sets(data.settings.heldout_pairs)
+    return [Leakage(name, pairs, data.settings.seed) for pairs, _ in sets if pairs.source_sentences]
 
 
 class Ridge(NamedTuple):
@@ -108,7 +107,6 @@ def leaks(views: Mapping[View, np.ndarray], keys: np.ndarray, seed: int) -> Iter
         views: {view: (2N, D)}, all source sentences, then their translations; without a decomposer the sentence
             view only.
         keys: (2N,) of the pivot sentences; a sentence and its translation have the same.
-        seed: see `Leakage`.
     Source: docs/papers.md#protocol-leakage.
     """
     parts = {view: _finite(vectors) for view, vectors in views.items()}
@@ -120,12 +118,12 @@ def leaks(views: Mapping[View, np.ndarray], keys: np.ndarray, seed: int) -> Iter
     facts: dict[str, object] = {"sentences": len(keys)}
     yield Leak("cosine", "language", Scores(cosines(meaning, language)[:, None], keys), facts)
     length = {view: np.linalg.norm(part, axis=1) for view, part in parts.items()}
-    judged: tuple[View, ...] = ("meaning", "language")
-    for view in judged:
+    del parts["sentence"]
+    for view in parts:
         scores = Scores(np.column_stack([length[view], length["sentence"]]), keys)
         yield Leak(f"norm:{view}", view, scores, facts)
-    for view in judged:
-        yield _share(view, parts[view], keys)
+    for view, part in parts.items():
+        yield _share(view, part, keys)
     quarters = np.array([derive(seed, "leakage", key) % 4 for key in keys.tolist()])
     for measure, target in (("r2:meaning", meaning), ("r2:sentence", sentence)):
         if leak := predicted(measure, language, target, keys, quarters):
@@ -155,17 +153,13 @@ def _share(view: View, vectors: np.ndarray, keys: np.ndarray) -> Leak:
 def predicted(
     measure: str, x: np.ndarray, y: np.ndarray, keys: np.ndarray, quarters: np.ndarray
 ) -> Leak | None:
-    """Squared residuals and deviations of y predicted from x, on the half of the sentences that was not fitted.
+    """Squared residuals and deviations of y (n, E) predicted from x (n, D), on the half that was not fitted.
 
     Args:
-        measure: name.
-        x: (n, D) predictors, NaN rows left out.
-        y: (n, E) targets, NaN rows left out.
-        keys: (n,) of the pivot sentences.
         quarters: (n,) 0 and 1 are the test half, 2 is fitted to choose the penalty on 3, then 2 and 3 are fitted.
     Returns:
-        Scores (m, 2) of the test half: |y - predicted|^2 and |y - mean of the fitted half|^2; None if a part of
-        the split is empty.
+        Scores (m, 2) of the test half: |y - predicted|^2 and |y - mean of the fitted half|^2, without rows of NaN;
+            None if a part of the split is empty.
     """
     complete = ~(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
     tested, chosen = complete & (quarters < 2), quarters[complete & (quarters >= 2)] == 3
@@ -187,16 +181,11 @@ def predicted(
 
 
 def fit(x: np.ndarray, y: np.ndarray, chosen: np.ndarray) -> Ridge:
-    """Ridge regression, min |Y - X W|^2 + c n v |W|^2 with v the mean variance of a column of X.
+    """Ridge regression of (n, D) and (n, E), min |Y - X W|^2 + c n v |W|^2, v the mean variance of a column of X.
 
-    The penalty c is the one of `PENALTIES` whose map, fitted to the rows that are not `chosen`, predicts the
+    The penalty c is the one of `PENALTIES` whose map, fitted to the rows that are not `chosen` (n,), predicts the
     chosen ones best; all rows are then fitted with it. As v scales with X, the predictions do not depend on the
     scale of x or on a rotation.
-
-    Args:
-        x: (n, D).
-        y: (n, E).
-        chosen: (n,) bool.
     """
     from scipy.linalg import solve
 
@@ -212,11 +201,12 @@ def fit(x: np.ndarray, y: np.ndarray, chosen: np.ndarray) -> Ridge:
     inputs = (x[chosen] - x_mean) @ axes
     b = (c * (inputs.T @ (y[chosen] - y_mean))).sum(axis=1)
     quadratic = (inputs.T @ inputs) * (c @ c.T)
-    errors = {}
-    for penalty in PENALTIES:
+
+    def error(penalty: float) -> float:
         shrunk = 1 / (np.maximum(values, 0) + penalty * len(ours) * variance)
-        errors[penalty] = float(shrunk @ quadratic @ shrunk - 2 * shrunk @ b)
-    best = min(errors, key=lambda penalty: (errors[penalty], -penalty))
+        return float(shrunk @ quadratic @ shrunk - 2 * shrunk @ b)
+
+    best = min(reversed(PENALTIES), key=error)
     x_mean, y_mean = x.mean(axis=0), y.mean(axis=0)
     centred = x - x_mean
     gram = centred.T @ centred

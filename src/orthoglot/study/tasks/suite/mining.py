@@ -19,8 +19,7 @@ from orthoglot.streams import derive
 from orthoglot.study.benchmarks.base import PairSet
 from orthoglot.study.benchmarks.kinds import mining
 from orthoglot.study.benchmarks.kinds.mining import MiningSet
-from orthoglot.study.tasks.base import Examples, Result, Task, TaskData
-from orthoglot.study.tasks.heldout import pair_set
+from orthoglot.study.tasks.base import Result, Task, TaskData
 from orthoglot.study.tasks.registry import RETRIEVAL
 from orthoglot.text.keys import keys_of
 
@@ -114,27 +113,29 @@ class Mining:
         texts = self.texts
         everyone = np.ones(len(texts.source_sentences), dtype=bool)
         pairs, correct, facts = self._mined(texts, vectors["source"], vectors["target"])
-        if texts.train:
-            train = texts.train
+        if train := texts.train:
             train_pairs, hits, _ = self._mined(train, vectors["train source"], vectors["train target"])
             parts = [(everyone, _threshold(train_pairs.margins, hits, len(train.gold)))]
         else:
             first, second = self.halves()
-            learnt = [
-                _threshold(
-                    pairs.margins[half[pairs.sources]], correct[half[pairs.sources]], len(_gold(texts, half))
-                )
-                for half in (second, first)
-            ]
-            parts = list(zip((first, second), learnt, strict=True))
+            parts = []
+            for half, others in ((first, second), (second, first)):
+                there = others[pairs.sources]
+                threshold = _threshold(pairs.margins[there], correct[there], len(_gold(texts, others)))
+                parts.append((half, threshold))
         best = _threshold(pairs.margins, correct, len(texts.gold))
         kept = np.zeros(len(pairs.margins), dtype=bool)
         for half, threshold in parts:
             kept |= half[pairs.sources] & (pairs.margins >= threshold)
         at_best = pairs.margins >= best
         n = len(everyone)
-        columns = [pairs.sources[correct & kept], pairs.sources[kept], np.array([i for i, _ in texts.gold])]
-        columns += [pairs.sources[correct & at_best], pairs.sources[at_best]]
+        columns = [
+            pairs.sources[correct & kept],
+            pairs.sources[kept],
+            np.array([i for i, _ in texts.gold]),
+            pairs.sources[correct & at_best],
+            pairs.sources[at_best],
+        ]
         counts = np.stack([np.bincount(rows, minlength=n) for rows in columns], axis=1).astype(np.float64)
         lost = ~usable(vectors["target"])
         counts[~usable(vectors["source"])] = np.nan
@@ -149,7 +150,7 @@ class Mining:
             }
             for source, target, margin in zip(*(column[extra] for column in pairs), strict=True)
         ]
-        return Result({texts.pair: counts}, facts, Examples(rows))
+        return Result({texts.pair: counts}, facts, rows)
 
     def facts(self, subset: str) -> dict[str, object]:
         """How pairs are scored and chosen, and the sizes."""
@@ -184,15 +185,11 @@ class Mining:
 
 def make(name: str, data: TaskData) -> list[Task]:
     """Benchmarks of mining, and sets made of held-out pairs; a warning names those with too few gold pairs."""
-    tasks: list[Task] = [
-        Mining(name, texts, data.settings.seed, data.device)
-        for folder in data.benchmarks
-        for texts in mining.read(folder)
-    ]
-    for pair, unseen in data.held_out.items():
-        texts = diluted(pair_set(pair, unseen, len(unseen.pairs))[0], SHARE)
+    seed, device = data.settings.seed, data.device
+    tasks: list[Task] = [Mining(name, texts, seed, device) for texts in data.sets(mining.read)]
+    for pairs, _ in data.held_out_sets():
         try:
-            tasks.append(Mining(name, texts, data.settings.seed, data.device))
+            tasks.append(Mining(name, diluted(pairs, SHARE), seed, device))
         except DataError as error:
             logger.warning("%s; the pair is left out", error)
     return tasks

@@ -14,7 +14,7 @@ Source: docs/papers.md#protocol-mixed-pool.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,8 +25,7 @@ from orthoglot.search.neighbours import EQUAL, nearest
 from orthoglot.statistics.records import SAME_LANGUAGE
 from orthoglot.statistics.weighted import Metric, column, skewness
 from orthoglot.study.benchmarks.kinds import nway
-from orthoglot.study.benchmarks.kinds.nway import NwaySet
-from orthoglot.study.tasks.base import BLOCK_ENTRIES, Result, Task, TaskData
+from orthoglot.study.tasks.base import BLOCK_ENTRIES, Result, Task, TaskData, TextTask
 from orthoglot.study.tasks.registry import PROBE
 from orthoglot.text.keys import keys_of
 
@@ -49,22 +48,11 @@ POOL = "pool"
 
 
 @dataclass(frozen=True)
-class MixedPool:
+class MixedPool(TextTask):
     """All sentences of a text in many languages, each of which queries the others; see the module."""
 
-    name: str  # of the task
-    text: NwaySet  # the sentences
     device: str = "cpu"  # of the search
     measure: str = "mixed-pool"
-
-    @property
-    def dataset(self) -> str:
-        """Name of the text."""
-        return self.text.name
-
-    def sides(self) -> dict[str, tuple[Sequence[str], str]]:
-        """One side per language."""
-        return {code: (rows, code) for code, rows in self.text.sentences.items()}
 
     def keys(self) -> np.ndarray:
         """(L n,) uint64 of the lines' numbers, language by language."""
@@ -96,17 +84,14 @@ class MixedPool:
 
 def make(name: str, data: TaskData) -> list[Task]:
     """The texts that benchmarks have in many languages."""
-    texts = [text for folder in data.benchmarks for text in nway.read(folder)]
-    return [MixedPool(name, text, data.device) for text in texts]
+    return [MixedPool(name, text, data.device) for text in data.sets(nway.read)]
 
 
 def in_pool(vectors: np.ndarray, languages: int, device: str = "cpu") -> np.ndarray:
     """The five numbers of each sentence, (L n, 5) float64, see the module.
 
     Args:
-        vectors: (L n, D), rows of length 1, n of each language, in one order of lines.
-        languages: L.
-        device: of the search.
+        vectors: (L n, D), rows of length 1, n of each of the L languages, in one order of lines.
     """
     total = len(vectors)
     lines = total // languages

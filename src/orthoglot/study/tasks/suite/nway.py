@@ -17,10 +17,9 @@ BETTER = RETRIEVAL
 
 def make(name: str, data: TaskData) -> list[Retrieval]:
     """A task for each two languages of each text."""
-    texts = [text for folder in data.benchmarks for text in nway.read(folder)]
     sets = [
         PairSet(text.name, a, b, text.sentences[a], text.sentences[b])
-        for text in texts
+        for text in data.sets(nway.read)
         for a, b in combinations(text.sentences, 2)
     ]
     return [Retrieval(name, pairs, pivot="line", device=data.device) for pairs in sets]

@@ -16,7 +16,6 @@ from orthoglot.streams import derive
 from orthoglot.study.benchmarks.base import PairSet
 from orthoglot.study.benchmarks.kinds import local, opus
 from orthoglot.study.tasks.base import PairTask, Result, Task, TaskData
-from orthoglot.study.tasks.heldout import pair_set
 from orthoglot.study.tasks.registry import RETRIEVAL
 from orthoglot.text.keys import keys_of
 
@@ -85,24 +84,14 @@ class MarginRetrieval(PairTask):
 
 def make(name: str, data: TaskData) -> list[Task]:
     """Held-out pairs, and benchmarks of sentence pairs, those drawn from OPUS among them; 2,000 are drawn to query."""
-    sets: list[tuple[PairSet, dict[str, int]]] = []
-    for pair, unseen in data.held_out.items():
-        pairs, repeated = pair_set(pair, unseen, len(unseen.pairs))
-        sets.append((pairs, {"duplicates_dropped": repeated, "seen_dropped": unseen.seen_dropped}))
-    sets += [
-        (pairs, {}) for folder in data.benchmarks for kind in (local, opus) for pairs in kind.read(folder)
-    ]
     tasks: list[Task] = []
-    for pairs, dropped in sets:
-        drawn = _drawn(pairs, CANDIDATES, data.settings.seed)
-        queries = min(QUERIES, len(drawn.source_sentences))
-        tasks.append(MarginRetrieval(name, drawn, queries, dropped, data.device))
+    for pairs, dropped in [
+        *data.held_out_sets(),
+        *((pairs, {}) for pairs in data.sets(local.read, opus.read)),
+    ]:
+        draws = np.random.default_rng(derive(data.settings.seed, "paracrawl", pairs.pair))
+        chosen = draws.permutation(len(pairs.source_sentences))[:CANDIDATES].tolist()
+        sides = [[side[row] for row in chosen] for side in (pairs.source_sentences, pairs.target_sentences)]
+        drawn = PairSet(pairs.name, pairs.source, pairs.target, *sides)
+        tasks.append(MarginRetrieval(name, drawn, min(QUERIES, len(chosen)), dropped, data.device))
     return tasks
-
-
-def _drawn(pairs: PairSet, most: int, seed: int) -> PairSet:
-    """At most so many of the pairs, in an order of chance."""
-    n = len(pairs.source_sentences)
-    chosen = np.random.default_rng(derive(seed, "paracrawl", pairs.pair)).permutation(n)[:most].tolist()
-    sides = [[side[row] for row in chosen] for side in (pairs.source_sentences, pairs.target_sentences)]
-    return PairSet(pairs.name, pairs.source, pairs.target, *sides)

@@ -83,33 +83,27 @@ class Checks(Grading):
         apart = control - cosines(vectors["source"], vectors["target"])
         above = np.where(np.abs(apart) <= EQUAL, 0.5, apart > 0)
         above[np.isnan(apart)] = np.nan
-        source, target = (
-            np.array([max(1, len(text)) for text in side], dtype=np.float64)
-            for side in (self.pairs.source_sentences, self.pairs.target_sentences)
-        )
+        source = np.array([max(1, len(text)) for text in self.pairs.source_sentences], dtype=np.float64)
+        target = np.array([max(1, len(text)) for text in self.pairs.target_sentences], dtype=np.float64)
         scores = np.column_stack([graded, above, source, np.log(target / source)])
         return Result({pair: scores}, {})
 
     def facts(self, subset: str) -> dict[str, object]:
         """Prediction, size, unit of length."""
-        facts = super().facts(subset)
+        facts = super().facts(subset) | {"length": "characters"}
         del facts["chance"]
-        return facts | {"length": "characters"}
+        return facts
 
 
 def make(name: str, data: TaskData) -> list[Task]:
     """The correlation, then the controls, of each language pair of the benchmarks."""
-    pairs = [pairs for folder in data.benchmarks for pairs in qe.read(folder)]
-    return [kind(name, pair_set) for pair_set in pairs for kind in (Grading, Checks)]
+    return [kind(name, pairs) for pairs in data.sets(qe.read) for kind in (Grading, Checks)]
 
 
 def pooled(scored: Scored) -> Iterator[tuple[Key, Scores, dict[str, object]]]:
     """Predictions and gold of all language pairs of a data set at once, with their deviations from the pair's mean.
 
-    Args:
-        scored: of which those of the task "qe" are taken, (N, 2) prediction and gold by language pair.
-    Returns:
-        (N, 4) by data set, view and seed, where there are two pairs or more, and facts for the records.
+    (N, 4) by data set, view and seed, from the scores (N, 2) of the task "qe", where there are two pairs or more.
     """
     groups: dict[Key, list[Scores]] = defaultdict(list)
     for key, scores in scored.items():

@@ -14,4 +14,4 @@ BETTER = CORRELATION
 
 def make(name: str, data: TaskData) -> list[Grading]:
     """A task for each language pair of each benchmark."""
-    return [Grading(name, pairs) for folder in data.benchmarks for pairs in sts.read(folder)]
+    return [Grading(name, pairs) for pairs in data.sets(sts.read)]

@@ -14,5 +14,5 @@ BETTER = RETRIEVAL
 
 def make(name: str, data: TaskData) -> list[Retrieval]:
     """A task for each language pair of each benchmark."""
-    sets = [pairs for folder in data.benchmarks for pairs in local.read(folder)]
-    return [Retrieval(name, pairs, pivot="target", device=data.device) for pairs in sets]
+    device = data.device
+    return [Retrieval(name, pairs, pivot="target", device=device) for pairs in data.sets(local.read)]

@@ -10,7 +10,6 @@ import numpy as np
 from orthoglot.search.pair_cosines import cosines
 from orthoglot.statistics.weighted import Metric, mean
 from orthoglot.study.tasks.base import PairTask, Result, TaskData
-from orthoglot.study.tasks.heldout import pair_set
 from orthoglot.study.tasks.registry import Direction
 from orthoglot.text.keys import keys_of
 
@@ -46,7 +45,4 @@ class TranslationCosine(PairTask):
 
 def make(name: str, data: TaskData) -> list[TranslationCosine]:
     """A task for each language pair."""
-    most = data.settings.heldout_pairs
-    return [
-        TranslationCosine(name, pair_set(pair, unseen, most)[0]) for pair, unseen in data.held_out.items()
-    ]
+    return [TranslationCosine(name, pairs) for pairs, _ in data.held_out_sets(data.settings.heldout_pairs)]
