@@ -58,7 +58,7 @@ def losses(source: np.ndarray, target: np.ndarray, queries: np.ndarray) -> np.nd
 
 def choose(
     candidates: Callable[[Sequence[Block]], Iterable[Candidate]],
-    kept: Sequence[Block],
+    blocks: Sequence[Block],
     wanted: str = "a setting",
 ) -> tuple[dict[str, Any], float]:
     """The candidate with the lowest loss of pairs that it was not fitted to; of equal ones the first.
@@ -68,9 +68,9 @@ def choose(
     of languages, at the temperature where that is lowest.
 
     Args:
-        candidates: (held-out pairs) -> what each candidate, fitted without them, makes of all kept pairs, in their
-            order; the same candidates in the same order for each fold.
-        kept: At most a block of each pair of languages. A block with fewer than 10 rows has nothing held out.
+        candidates: (held-out pairs) -> what each candidate, fitted without them, makes of all blocks, in their order;
+            the same candidates in the same order for each fold.
+        blocks: At most a block of each pair of languages. A block with fewer than 10 rows has nothing held out.
         wanted: Names of the settings, for messages.
     Returns:
         The settings, and their loss in nats.
@@ -78,34 +78,33 @@ def choose(
         DataError: no pair of languages has 10 sentence pairs.
     Source: InfoNCE: van den Oord et al., 2018; docs/papers.md#plda-choice.
     """
-    asked = [n for n, (source, _, _) in enumerate(kept) if len(source) >= FEWEST]
-    if not asked:
+    large = [n for n, (source, _, _) in enumerate(blocks) if len(source) >= FEWEST]
+    if not large:
         raise DataError(
             f"{wanted} is chosen with {FEWEST} sentence pairs of two languages or more: give more pairs, or {wanted}"
         )
-    folds = {n: _folds(kept[n][0]) for n in asked}
+    folds = {n: _folds(blocks[n][0]) for n in large}
     settings: list[dict[str, Any]] = []
     # Losses (temperatures, pairs) by candidate and pair of languages.
     table: list[list[np.ndarray]] = []
     for fold in range(FOLDS):
-        rows = {n: np.flatnonzero(folds[n] == fold) for n in asked}
-        held = [(kept[n][0][rows[n]], kept[n][1][rows[n]], kept[n][2]) for n in asked if len(rows[n])]
+        rows = {n: np.flatnonzero(folds[n] == fold) for n in large}
+        held = [(blocks[n][0][rows[n]], blocks[n][1][rows[n]], blocks[n][2]) for n in large if len(rows[n])]
         for k, candidate in enumerate(candidates(held)):
             if fold == 0:
                 settings.append(candidate.settings)
-                table.append([np.empty((len(TEMPERATURES), len(folds[n]))) for n in asked])
-            for values, n in zip(table[k], asked, strict=True):
+                table.append([np.empty((len(TEMPERATURES), len(folds[n]))) for n in large])
+            for values, n in zip(table[k], large, strict=True):
                 values[:, rows[n]] = losses(*candidate.vectors[n], rows[n])
     means = [np.mean([values.mean(axis=1) for values in of_pairs], axis=0).min() for of_pairs in table]
     best = int(np.argmin(means))
     return settings[best], round(float(means[best]), 4)
 
 
-def undivided(kept: Sequence[Block]) -> float:
+def undivided(blocks: Sequence[Block]) -> float:
     """The loss of the pairs that `choose` holds out, of their vectors without a decomposer, in nats; 0 of none."""
-    means = [
-        losses(*block[:2], np.arange(len(block[0]))).mean(axis=1) for block in kept if len(block[0]) >= FEWEST
-    ]
+    large = [(source, target) for source, target, _ in blocks if len(source) >= FEWEST]
+    means = [losses(source, target, np.arange(len(source))).mean(axis=1) for source, target in large]
     return round(float(np.mean(means, axis=0).min()), 4) if means else 0.0
 
 

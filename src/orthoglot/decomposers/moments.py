@@ -19,8 +19,9 @@ from orthoglot.errors import DataError
 if TYPE_CHECKING:
     from orthoglot.decomposers.architectures.plda import Prior
 
-# Nats by which the loss of held-out pairs has to be above that of the undivided vector to be said.
-WORSE = 0.01
+WORSE = (
+    0.01  # nats by which the loss of held-out pairs may exceed that of the undivided vector without a warning
+)
 logger = logging.getLogger(__name__)
 
 
@@ -46,7 +47,7 @@ def compute(
         Weights by name; settings, and `validation`: the loss of pairs that nothing was fitted to, which chose the
             settings if some were missing. It is absent with a prior, or with fewer than 10 pairs of two languages.
     Raises:
-        DataError: a vector is not finite, a language has no sentence, the formula has no solution, the prior is of
+        DataError: A vector is not finite, a language has no sentence, the formula has no solution, the prior has
             another dimension, or there are too few pairs to choose settings with.
     """
     moments, pairs, compared = gather(form, blocks, languages, dim)

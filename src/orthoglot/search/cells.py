@@ -18,7 +18,7 @@ from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError
 from orthoglot.search.neighbours import SPARE, settle
 
-# One in so many cells is looked up, but at least `LEAST`.
+# One in 32 cells is looked up, but at least 8.
 SHARE, LEAST = 32, 8
 # Vectors that the centres are learnt from, and rounds of k-means.
 SAMPLE, ROUNDS = 100_000, 10

@@ -9,7 +9,7 @@ import numpy as np
 from orthoglot.search.cells import check_faiss, nearest_in_cells
 from orthoglot.search.neighbours import EQUAL, Nearest, nearest
 
-# Beyond so many similarities: 300,000 by 300,000 sentences, half an hour of two cores with 768 dimensions.
+# Similarities of 300,000 by 300,000 sentences: half an hour of two cores with 768 dimensions.
 EXACT_UP_TO = 10**11
 # A GPU's limit is 5,500,000 by 5,500,000 sentences, 27 minutes of an H100 by the rate of a million by a million.
 GPU_EXACT_UP_TO = 3 * 10**13

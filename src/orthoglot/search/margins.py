@@ -91,7 +91,7 @@ def mine_found(
 def candidates(neighbours: Nearest, cosine: Nearest, margin: Margin = "ratio", best: int = 1) -> Mined:
     """The `best` neighbours of each row of x with the highest margins, row by row, whatever other rows propose.
 
-    Rows of x in their order, each with its pairs by falling margin; arguments as of `mine_found`.
+    Rows of x in their order, each with its pairs by falling margin; for the arguments see `mine_found`.
     """
     margins = _margins(neighbours.forward, cosine.forward, cosine.backward, margin)
     pairs = _proposed(neighbours.forward, margins, best)
@@ -126,7 +126,7 @@ def curve(margins: np.ndarray, correct: np.ndarray, gold: int) -> Curve:
 
 
 def best_threshold(margins: np.ndarray, correct: np.ndarray, gold: int) -> Threshold:
-    """The threshold with the best F1, the highest of equal ones; arguments and errors as of `curve`."""
+    """The threshold with the best F1, the highest of equal ones; for arguments and errors see `curve`."""
     points = curve(margins, correct, gold)
     best = int(points.f1.argmax())
     return Threshold(float(points.thresholds[best]), float(points.f1[best]))

@@ -339,8 +339,7 @@ class Params(Settings):
             tested = [
                 name
                 for name, stages in self.taught(self.selected).items()
-                if not {name, *(stage.train for stage in stages), *(stage.valid for stage in stages)}
-                & {*names}
+                if not {name, *(entry for stage in stages for entry in stage.sets)} & {*names}
             ]
             encoders = [name for name in self.tuned_encoders(self.selected) if name not in names]
             left = settings.model_copy(update={"benchmarks": tested, "encoders": encoders})
@@ -379,11 +378,8 @@ class Params(Settings):
         """The same, then those that encoders are fine-tuned for and on."""
         preset = self.presets[name]
         taught = self.taught(preset)
-        read = [*taught]
-        for stage in (stage for trainings in taught.values() for stage in trainings):
-            read += [stage.train, *([stage.valid] if stage.valid else [])]
-        others = {entry: self.benchmarks[entry] for entry in read}
-        cut = {entry: benchmark.within(preset.takes) or benchmark for entry, benchmark in others.items()}
+        read = [*taught, *(entry for stages in taught.values() for stage in stages for entry in stage.sets)]
+        cut = {entry: self.benchmarks[entry].within(preset.takes) or self.benchmarks[entry] for entry in read}
         return {**cut, **self._within(preset)}
 
     def _within(self, preset: Preset) -> dict[str, BenchmarkSettings]:
@@ -468,7 +464,7 @@ def check(values: Mapping[str, Any]) -> Params:
     Args:
         values: entries may use `extends`, `host`, `add` and `remove`, or be complete as in `Params.model_dump`.
     Raises:
-        ConfigError: as of `load`, without the file.
+        ConfigError: As `load`, without the file.
     """
     entries = {
         section: resolved(section, values[section], FIELDS.get(section, {}))

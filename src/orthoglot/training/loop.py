@@ -30,7 +30,7 @@ from orthoglot.training.progress import (
     refuse_infinite,
 )
 from orthoglot.training.repeatable import repeatable
-from orthoglot.training.speed import Stopwatch, begin, hardware, write_speed
+from orthoglot.training.speed import Stopwatch, hardware, write_speed
 from orthoglot.training.step import Graph, Update, Values, take
 
 SECONDS_BETWEEN_SAVES = 30.0
@@ -109,7 +109,9 @@ def fit(
         raise DataError(
             f"{label}: not all processes found the same checkpoint; they need one folder on one disk"
         )
-    begin(progress, hardware(next(model.parameters()).device, processes(), torch.get_num_threads()))
+    machine = hardware(next(model.parameters()).device, processes(), torch.get_num_threads())
+    if progress.hardware != machine:  # what other hardware took does not count
+        progress.hardware, progress.timed, progress.seconds = machine, 0, 0.0
     history = progress.history
     if curves is not None:
         for point in progress.curve:
@@ -195,14 +197,8 @@ def fit(
     if history:
         number = best_epoch(history)
         value = history[number][f"valid.{criterion.name}"]
-        logger.info(
-            "%s: kept epoch %d of %d, validation %s %.6g",
-            label,
-            number + 1,
-            len(history),
-            criterion.name,
-            value,
-        )
+        kept = f"kept epoch {number + 1} of {len(history)}, validation {criterion.name} {value:.6g}"
+        logger.info("%s: %s", label, kept)
     else:
         logger.info("%s: untrained, as no step was requested", label)
     if patience is not None and not out_of_patience(history, patience):

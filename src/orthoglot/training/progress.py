@@ -62,8 +62,7 @@ class Progress:
 def refuse_divergence(where: str, means: Mapping[str, float], window: int, progress: Progress) -> None:
     """Compare the mean terms of a window of steps with the first step and the best window; keep the lower total.
 
-    Raises:
-        DataError: the training has diverged; lists every term of the window.
+    A DataError that lists every term of the window if the training has diverged.
     """
     total, first = means["total"], progress.first
     assert first is not None

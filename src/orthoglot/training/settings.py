@@ -37,10 +37,9 @@ def _one_of(known: Callable[[], list[str]]) -> Any:
 Architecture = Annotated[str, *_one_of(lambda: [ORIGINAL, *names()])]
 PartnerRule = Annotated[str, *_one_of(lambda: [*PARTNER_RULES])]
 
-# Settings by which a method may be trained otherwise than the others of its preset.
+# Settings of a preset that a method may change for itself.
 RECIPE = ("stopping", "learning_rate", "max_epochs", "patience")
-# Settings of every trained method.
-TRAINED_SETTINGS = ("centre", *RECIPE)
+TRAINED_SETTINGS = ("centre", *RECIPE)  # settings of every trained method
 Stopping = Literal["total", "retrieval", "without-opponents"]
 
 

@@ -54,12 +54,6 @@ class Stopwatch:
         self.progress.timed += self.progress.done - self.done
 
 
-def begin(progress: Progress, hardware: str) -> None:
-    """Forget what was timed on other hardware, before an interrupted training goes on."""
-    if progress.hardware != hardware:
-        progress.hardware, progress.timed, progress.seconds = hardware, 0, 0.0
-
-
 def hardware(device: torch.device, processes: int, threads: int) -> str:
     """What a training runs on, e.g. "4 × NVIDIA A100-SXM4-80GB, torch 2.13.0"; of a CPU also its threads."""
     import torch

@@ -17,7 +17,7 @@ from orthoglot.errors import DataError
 from orthoglot.settings import Settings
 
 SHRINKAGES = [0.9, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01]
-# So many pairs of one's own weigh as much as a prior (chosen on development sets, docs/ready-model.md).
+# A prior weighs as much as this number of training pairs (chosen on development sets, docs/ready-model.md).
 PRIOR_PAIRS = 3000
 
 
@@ -39,10 +39,9 @@ class Scatter:
     mean: np.ndarray  # of all vectors (D,)
     squares: np.ndarray  # E[x x^T] (D, D), the mean over languages by their numbers of sentences
     within: np.ndarray  # S_w = E[(a - b) (a - b)^T] / 2 (D, D), what differs: language, style, noise
-    between: np.ndarray  # M (D, D), what is shared: meaning; as `_shared` has it
-    doubt: float  # r in [0, 1], how far M may be from that of other text; as `_shared` has it
-    # the covariance of the vectors of a language (D, D), the mean over languages as in `squares`
-    spread: np.ndarray
+    between: np.ndarray  # M (D, D) of `_shared`, what is shared: meaning
+    doubt: float  # r in [0, 1] of `_shared`, how far M may be from that of other text
+    spread: np.ndarray  # covariance within a language (D, D), the mean over languages as in `squares`
     pairs: float  # N
     languages: list[str]  # their codes
 

@@ -80,10 +80,7 @@ def as_asked(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def both(
-    opened: Opened,
-    sides: Sequence[tuple[str, Sequence[str]]],
-    max_tokens: int,
-    targets: np.ndarray,
+    opened: Opened, sides: Sequence[tuple[str, Sequence[str]]], max_tokens: int, targets: np.ndarray
 ) -> Data:
     """Two texts of each item, (language, sentences) each, which the network reads one by one."""
     return Data([opened.texts(texts, code, max_tokens) for code, texts in sides], [], targets)
@@ -113,16 +110,11 @@ def answered(opened: Opened, pools: Sequence[PoolSet], max_tokens: int) -> Data:
     for pool in pools:
         for code, questions in pool.questions.items():
             text = dict(zip(pool.ids.get(code, []), pool.candidates.get(code, []), strict=True))
-            answerable = [
-                (question, name)
-                for question, name in zip(questions, pool.answers[code], strict=True)
-                if name in text
-            ]
-            if answerable:
-                asked, names = zip(*answerable, strict=True)
-                targets = np.array([numbers.setdefault((code, text[name]), len(numbers)) for name in names])
-                sides = [(code, list(asked)), (code, [text[name] for name in names])]
-                parts.append(both(opened, sides, max_tokens, targets))
+            named = zip(questions, pool.answers[code], strict=True)
+            if pairs := [(question, text[name]) for question, name in named if name in text]:
+                asked, answers = zip(*pairs, strict=True)
+                targets = np.array([numbers.setdefault((code, answer), len(numbers)) for answer in answers])
+                parts.append(both(opened, [(code, asked), (code, answers)], max_tokens, targets))
     if not parts:
         raise DataError(f"{pools[0].name}: no question has an answer in its own language")
     return joined(parts)

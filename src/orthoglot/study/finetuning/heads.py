@@ -13,7 +13,7 @@ from torch.nn import functional
 from orthoglot.study.finetuning.network import Network
 from orthoglot.study.finetuning.settings import DROPOUT
 
-# Standard deviation of the weights of a new linear map, as of BERT's and XLM-R's, and the first scale of cosines.
+# Standard deviation of the weights of a new linear map, as in BERT and XLM-R, and the first scale of cosines.
 SPREAD, SCALE = 0.02, 100.0
 
 
@@ -59,8 +59,8 @@ class Tuned(nn.Module, ABC):
 class Classifier(Tuned):
     """A label of an input: dropout, D -> D with tanh, dropout, D -> C on its first state, and cross-entropy.
 
-    That is the head of XLM-R's classification. With `several`, each of C labels is asked for alone: the mean
-    binary cross-entropy of sigmoids.
+    XLM-R's classification has this head. With `several`, each of the C labels is a question of its own: the loss is the
+    mean binary cross-entropy of sigmoids.
 
     Source: docs/papers.md#fine-tuning.
     """

@@ -70,6 +70,11 @@ class Stage(Settings):
     recipe: Recipe
     """The recipe, as the preset changes it."""
 
+    @property
+    def sets(self) -> list[str]:
+        """All sets that it reads."""
+        return [self.train, self.valid] if self.valid else [self.train]
+
 
 class FineTuningSettings(Settings):
     """Which encoders are fine-tuned on which benchmarks, beside the tasks on frozen vectors."""

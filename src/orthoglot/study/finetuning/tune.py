@@ -56,13 +56,13 @@ class TuningSettings(Settings):
     encoder: Name
     """Its name."""
     seed: Whole
-    """Of new weights, the order of the items, and dropout."""
+    """Decides new weights, the order of the items, and dropout."""
     stages: list[Stage]
     """The trainings, one after another; each goes on with the network that the one before it left."""
     tests: list[Name]
     """Benchmarks that the network is tested on at the end; of labelled texts, the one that it was trained on last."""
     precision: str
-    """As of `FineTuningSettings`."""
+    """See `FineTuningSettings`."""
     threads: Count
     """CPU threads."""
 
@@ -183,22 +183,17 @@ class _Training:
             taught = self.taught if number == len(settings.stages) - 1 else ()
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(derive(settings.seed, "head", number))
-                prepared = self._prepared(stage, taught)
+                learnt, held, model, judge = self._prepared(stage, taught)
             trained_on = " ".join([stage.train, *self.taught[:1]])
             label = f"fine-tune {settings.encoder} on {trained_on}, seed {settings.seed}"
-            logger.info(
-                "%s: %d items, %d for validation, on %s",
-                label,
-                len(prepared.train),
-                len(prepared.valid),
-                self.device,
-            )
+            sizes = f"{len(learnt)} items, {len(held)} for validation"
+            logger.info("%s: %s, on %s", label, sizes, self.device)
             run = Run(settings.seed, self.device, checkpoint / str(number), label, settings.model_dump_json())
-            model = prepared.model.to(self.device)
+            model.to(self.device)
             if before and before[0].form == stage.form == "choices":
                 # What COPA asks is what Social IQa asks: XTREME goes on with the whole network.
                 model.load_state_dict(before[1].state_dict())
-            histories.append(train(model, stage.recipe, prepared.train, prepared.valid, prepared.judge, run))
+            histories.append(train(model, stage.recipe, learnt, held, judge, run))
             before = stage, model
         return model, histories
 

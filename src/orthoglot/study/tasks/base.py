@@ -106,7 +106,7 @@ class Finding(NamedTuple):
     subset: str
     view: View
     seed: int
-    measure: str  # what is kept of each item, as of `Task`
+    measure: str  # see `Task`
     # per item; or metrics with and without each block of items; or a map of a text; or examples
     scores: Scores | Blocks | TextMap | Examples
     facts: dict[str, object]  # for the records

@@ -69,8 +69,8 @@ def evaluate(
     Args:
         settings: Tasks, sizes, resampling.
         embeddings: The encoder's store.
-        bitext: Prepared folders, one per language pair. Of their test pairs those are used of which neither side occurs
-            in the train or valid part of any folder.
+        bitext: Prepared folders, one per language pair. Their test pairs are used if neither side occurs in the train
+            or valid part of any folder.
         benchmarks: Collected benchmark folders.
         decomposers: One folder "seed<k>" per seed; empty for the encoder's own vectors.
         encoder, method: Names for the records.
@@ -211,7 +211,7 @@ def _departures(architecture: str, details: Mapping[str, Any]) -> str:
 def make_maps(data: TaskData, store: EmbeddingStore, decomposer: Decomposer | None) -> tuple[Map, Map | None]:
     """A map of held-out sentences, equally many of each language pair; and one of a pair alone.
 
-    That pair has the most of these sentences; of several, it is the last by name.
+    It is the pair with the most of these sentences, the last by name if there are several.
     """
     parts: tuple[View, ...] = ("sentence",) if decomposer is None else ("meaning", "language")
     groups: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)

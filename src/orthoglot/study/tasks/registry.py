@@ -1,7 +1,7 @@
 """The tasks of an evaluation: each module of `orthoglot.study.tasks.suite` is one, found by its name.
 
-A task's name is its module's with hyphens for underscores. Settings accept the names of the folder, and a module is
-loaded when a name asks for it. To add a task, write one: docs/extend.md.
+A task has the name of its module, with hyphens for underscores. A module is loaded when its name is asked for. To add a
+task, write a module: docs/extend.md.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ CORRELATION: dict[str, Direction] = {"meaning": "higher", "sentence": "higher", 
 class TaskModule(Protocol):
     """What a module of the folder has.
 
-    It may also have `Settings`, fields of its own for a preset's `evaluation`; `MEASURES`, statistics that no other
-    task has (`measures`); `COMPARED`, the measures by which methods are compared, all where it has none;
-    `pooled(scored)`, scores that are made of those of all its subsets; and of a task with examples in text
-    `EXAMPLES`, their title and what they are.
+    It may also have `Settings`, fields that it adds to a preset's `evaluation`; `MEASURES`, statistics of its own;
+    `COMPARED`, the measures by which methods are compared (all if it is absent); `pooled(scored)`, which makes scores
+    of those of all its subsets; and `EXAMPLES`, the title of its examples in text and a note on them.
     """
 
     TITLE: str  # of reports

@@ -128,13 +128,13 @@ class Transfer:
         train, valid = self._labelled("train", vectors)[1:], self._labelled("valid", vectors)[1:]
         if len(set(train[1])) < 2 or not len(valid[1]):
             raise DataError(f"{self.name} {self.dataset} {self.source}: too few usable vectors to train on")
-        kept, tested, wanted = self._labelled("test", vectors)
-        averaged = np.full(len(kept), np.nan)
+        directed, tested, wanted = self._labelled("test", vectors)
+        averaged = np.full(len(directed), np.nan)
         facts: dict[str, object] = {}
-        if kept.any():
+        if directed.any():
             _, compare = MEASURED[self.texts.scoring]
             scores = compare(self.learner.learnt(train, valid)(tested), wanted)
-            averaged[kept] = scores.mean(0)
+            averaged[directed] = scores.mean(0)
             if len(scores) > 1:
                 facts = {"run_sd": round(100 * float(scores.mean(1).std(ddof=1)), 3)}
         return Result({f"{self.source}->{self.target}": averaged}, facts)

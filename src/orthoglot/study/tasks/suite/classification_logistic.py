@@ -1,4 +1,4 @@
-"""Classification across languages by logistic regression on standardised vectors, as of the language probe."""
+"""Classification across languages by the language probe's logistic regression on standardised vectors."""
 
 from __future__ import annotations
 
@@ -30,10 +30,7 @@ def regression() -> Learner:
 
 
 def ranking() -> Learner:
-    """A binary logistic regression for each label of texts that have several, in a string divided by blanks.
-
-    Predictions are all labels, the most probable first.
-    """
+    """A binary logistic regression for each label of texts that have several; predicts all, most probable first."""
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.preprocessing import MultiLabelBinarizer
 

@@ -61,13 +61,12 @@ class AnswerRetrieval:
         """(Q, 2) AP@20 and AP of each question; NaN where it, or one of its answers, has no direction."""
         pool = np.concatenate([vectors[code] for code in self.pool.candidates])
         there, asked = usable(pool), usable(vectors["question"])
-        kept = np.flatnonzero(there)
         answering = self.pool.relevant(self.language)
         precisions = np.full((len(asked), 2), np.nan)
-        candidates = unit(pool[kept].astype(np.float64))
-        place = np.cumsum(there) - 1  # of a candidate among those kept
+        candidates = unit(pool[there].astype(np.float64))
+        place = np.cumsum(there) - 1  # of a sentence among the candidates
         questions = np.flatnonzero(asked)
-        step = max(1, BLOCK_ENTRIES // max(1, len(kept)))
+        step = max(1, BLOCK_ENTRIES // max(1, len(candidates)))
         for start in range(0, len(questions), step):
             rows = questions[start : start + step]
             similarity = unit(vectors["question"][rows].astype(np.float64)) @ candidates.T

@@ -62,12 +62,12 @@ class MixedPool(TextTask):
     def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
         """(L n, 5) of each sentence; NaN for a line that has no direction in one of the languages."""
         whole = [vectors[code] for code in self.text.sentences]
-        kept = np.all([usable(rows) for rows in whole], axis=0)
-        scores = np.full((len(whole), len(kept), 5), np.nan)
-        if kept.any():
-            directions = unit(np.concatenate([rows[kept] for rows in whole]))
+        directed = np.all([usable(rows) for rows in whole], axis=0)
+        scores = np.full((len(whole), len(directed), 5), np.nan)
+        if directed.any():
+            directions = unit(np.concatenate([rows[directed] for rows in whole]))
             measured = in_pool(directions, len(whole), self.device)
-            scores[:, kept] = measured.reshape(len(whole), -1, 5)
+            scores[:, directed] = measured.reshape(len(whole), -1, 5)
         return Result({POOL: scores.reshape(-1, 5)}, {})
 
     def facts(self, subset: str) -> dict[str, object]:

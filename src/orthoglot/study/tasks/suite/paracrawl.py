@@ -23,7 +23,7 @@ TITLE = "Retrieval by margin among many"
 QUESTION = "How many of some sentences have their translation as best candidate among very many?"
 BETTER = RETRIEVAL
 NEIGHBOURS = 4
-# There are at most so many, as in EMS.
+# At most, as in EMS.
 QUERIES, CANDIDATES = 2000, 200_000
 
 
