@@ -1,13 +1,16 @@
-"""What several programs share: tables of text that they read, intervals, and tables in Markdown that they print."""
+"""What several programs share: tables of text that they read, records that they write, tables that they print."""
 
 from __future__ import annotations
 
+import csv
 import gzip
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+
+from orthoglot.statistics.intervals import wilson
 
 
 def rows(path: Path) -> Iterator[dict[str, str]]:
@@ -16,6 +19,18 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
         names = next(file).rstrip("\n").split("\t")
         for line in file:
             yield dict(zip(names, line.rstrip("\n").split("\t"), strict=True))
+
+
+def write(path: Path, records: Sequence[dict], missing: object = "") -> None:
+    """Write a CSV file with a column for each name that occurs."""
+    names = dict.fromkeys(name for record in records for name in record)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, names, restval=missing, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(
+            {name: f"{value:.5g}" if isinstance(value, float) else value for name, value in record.items()}
+            for record in records
+        )
 
 
 def interval(draws: np.ndarray) -> tuple[float, float]:
@@ -32,6 +47,12 @@ def cell(row: dict, what: str, sign: str = "") -> str:
         return "–"
     low, high = row[f"{what}_low"], row[f"{what}_high"]
     return f"{100 * row[what]:{sign}.1f} [{100 * low:{sign}.1f}, {100 * high:{sign}.1f}]"
+
+
+def share(count: int, n: int, digits: int = 1) -> str:
+    """Percent with a Wilson interval."""
+    low, high = (100 * end for end in wilson(count / n, n, 0.95))
+    return f"{100 * count / n:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
 def table(heads: list[str], lines: list[list[str]]) -> None:

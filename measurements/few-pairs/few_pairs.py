@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from remembered import Remembered
+from tables import write
 
 from orthoglot.apply import ready
 from orthoglot.decomposers.architectures.plda import ARCHITECTURE as PLDA
@@ -167,10 +168,7 @@ def main() -> None:
     remembered = Remembered(given.model / ENCODER, given.cache)
     prior = ready.load().prior
     measures = [row for name in SETS for row in rows_of(remembered, prior, name)]
-    with given.output.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, measures[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(measures)
+    write(given.output, measures)
     sys.stdout.write(table(given.output) + "\n")
 
 

@@ -11,7 +11,6 @@ Thresholds are learnt by `orthoglot.apply.calibrate` on FLORES-200 (for BUCC on 
 from __future__ import annotations
 
 import argparse
-import csv
 import gzip
 import random
 import sys
@@ -23,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from remembered import remembered
-from tables import cell, interval, rows, table
+from tables import cell, interval, rows, table, write
 
 if TYPE_CHECKING:
     from orthoglot.apply.model import Model
@@ -282,13 +281,7 @@ def main() -> None:
         sys.stderr.write(
             f"{label}: {len(one.source)} x {len(one.target)} sentences, {len(one.gold)} gold pairs\n"
         )
-    with given.output.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, max(found, key=len), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(
-            {name: f"{value:.5g}" if isinstance(value, float) else value for name, value in row.items()}
-            for row in found
-        )
+    write(given.output, found)
     printed(found)
 
 

@@ -41,11 +41,10 @@ import alignment
 import numpy as np
 import pandas as pd
 from alignment import Gold, f1, gale_church, interval, scores
-from language_guard import share
 from mining_quality import mixed, shares_of
 from remembered import remembered
-from scoring_quality import FALSE_DROP, KINDS, noisy, written
-from tables import cell, rows, table
+from scoring_quality import FALSE_DROP, KINDS, noisy
+from tables import cell, rows, share, table, write
 from tables import interval as spread
 
 from orthoglot import Decomposer
@@ -709,7 +708,7 @@ def main() -> None:
     for task in given.tasks:
         measure, show = TASKS[task]
         records = given.output.with_name(f"{given.output.name}.{task}.csv")
-        written(records, list(measure(model, given.shared, given.peers.resolve())))
+        write(records, list(measure(model, given.shared, given.peers.resolve())), 0)
         show(read(records))
         sys.stdout.flush()
 

@@ -25,8 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from remembered import remembered
-from scoring_quality import FALSE_DROP, KINDS, noisy, written
-from tables import rows, table
+from scoring_quality import FALSE_DROP, KINDS, noisy
+from tables import rows, share, table, write
 
 # Of a language: its training text, and its column in FLORES-200.
 LANGUAGES = {
@@ -124,14 +124,6 @@ def filtered(encoder: Any, data: Path, language: str) -> Iterator[dict[str, Any]
         }
 
 
-def share(count: int, n: int) -> str:
-    """Percent with a Wilson interval."""
-    from orthoglot.statistics.intervals import wilson
-
-    low, high = (100 * end for end in wilson(count / n, n, 0.95))
-    return f"{100 * count / n:.1f} [{low:.1f}, {high:.1f}]"
-
-
 def shown_identifier(found: list[dict[str, Any]]) -> None:
     """A row for each two languages."""
     cells = [
@@ -180,11 +172,11 @@ def main() -> None:
 
     torch.set_num_threads(1)
     found = list(flagged(given.data))
-    written(given.output.with_name(given.output.name + ".identifier.csv"), found)
+    write(given.output.with_name(given.output.name + ".identifier.csv"), found, 0)
     shown_identifier(found)
     encoder = remembered(given.encoder, given.cache)
     found = [row for language in FILTERED for row in filtered(encoder, given.data, language)]
-    written(given.output.with_name(given.output.name + ".filter.csv"), found)
+    write(given.output.with_name(given.output.name + ".filter.csv"), found, 0)
     shown_filter(found)
 
 

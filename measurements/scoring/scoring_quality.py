@@ -11,7 +11,6 @@ FLORES-200's translations lie. Writes OUTPUT.correlations.csv and OUTPUT.filter.
 from __future__ import annotations
 
 import argparse
-import csv
 import gzip
 import random
 import sys
@@ -23,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from remembered import remembered
-from tables import cell, interval, rows, table
+from tables import cell, interval, rows, share, table, write
 
 SEED, RESAMPLES = 1, 1000
 FALSE_DROP = 0.05
@@ -215,18 +214,6 @@ def filtered(folder: Path, cache: Path, data: Path, benchmark: str) -> Iterator[
                 }
 
 
-def written(path: Path, found: list[dict]) -> None:
-    """A CSV file with a column for each name that occurs."""
-    names = dict.fromkeys(name for row in found for name in row)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, names, restval=0, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(
-            {name: f"{value:.5g}" if isinstance(value, float) else value for name, value in row.items()}
-            for row in found
-        )
-
-
 def shown_correlations(found: list[dict]) -> None:
     """A row for each test and pair, a column for each view."""
     by_name: dict[tuple[str, str], dict[str, dict]] = defaultdict(dict)
@@ -242,16 +229,10 @@ def shown_correlations(found: list[dict]) -> None:
         )
 
 
-def share(some: list[dict]) -> str:
+def dropped(some: list[dict]) -> str:
     """Dropped pairs in percent with a Wilson interval."""
-    from orthoglot.statistics.intervals import wilson
-
     count = sum(row["n"] for row in some)
-    if not count:
-        return "–"
-    part = sum(row.get("dropped", 0) for row in some) / count
-    low, high = (100 * end for end in wilson(part, count, 0.95))
-    return f"{100 * part:.0f} [{low:.0f}, {high:.0f}]"
+    return share(sum(row.get("dropped", 0) for row in some), count, 0) if count else "–"
 
 
 def shown_filter(found: list[dict]) -> None:
@@ -264,7 +245,7 @@ def shown_filter(found: list[dict]) -> None:
     for what, columns in (("view", everywhere), ("pair", pairs)):
         chosen = [row for row in found if what == "view" or row["view"] == "plda"]
         cells = {
-            (name, kind): share([row for row in chosen if (row[what], row["kind"]) == (name, kind)])
+            (name, kind): dropped([row for row in chosen if (row[what], row["kind"]) == (name, kind)])
             for name in columns
             for kind in kinds
         }
@@ -291,11 +272,11 @@ def main() -> None:
     torch.set_num_threads(1)
     if given.only != "filter":
         found = list(correlations(given.models, given.cache, given.data, given.more))
-        written(given.output.with_name(given.output.name + ".correlations.csv"), found)
+        write(given.output.with_name(given.output.name + ".correlations.csv"), found, 0)
         shown_correlations(found)
     if given.only != "correlations":
         found = list(filtered(given.models, given.cache, given.data, given.noise_in))
-        written(given.output.with_name(given.output.name + ".filter.csv"), found)
+        write(given.output.with_name(given.output.name + ".filter.csv"), found, 0)
         shown_filter(found)
 
 
