@@ -281,21 +281,22 @@ def _looked(model: Model, texts: Sequence[str], part: str, language: str) -> np.
 
 
 def shown_align(found: list[dict[str, Any]]) -> None:
-    """A row for each part of the vectors and aligner, a column for each text; + and − where the interval of gain is."""
+    """A row for each aligner, a column for each text, by undivided vectors; + and −: the interval of the gain."""
     names = list(dict.fromkeys((row["text"], row["pair"]) for row in found))
-    by_way: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    by_aligner: dict[str, list[dict[str, Any]]] = {}
     for row in found:
-        by_way.setdefault((row["part"], row["aligner"]), []).append(row)
+        if row["part"] != "meaning":
+            by_aligner.setdefault(row["aligner"], []).append(row)
 
     def f1_of(row: dict[str, Any]) -> str:
         mark = " +" if row["gain_low"] > 0 else " −" if row["gain_high"] < 0 else ""
         return f"{row['f1']:.1f} [{row['f1_low']:.1f}, {row['f1_high']:.1f}]{mark}"
 
     table(
-        ["Vectors", "Aligner", *map(" ".join, names), "Seconds"],
+        ["Aligner", *map(" ".join, names), "Seconds"],
         [
-            [*way, *map(f1_of, of_way), f"{sum(row['seconds'] for row in of_way):.1f}"]
-            for way, of_way in by_way.items()
+            [aligner, *map(f1_of, of_one), f"{sum(row['seconds'] for row in of_one):.1f}"]
+            for aligner, of_one in by_aligner.items()
         ],
     )
 
@@ -533,26 +534,19 @@ def sentence_transformers(
 
 
 def shown_mine(found: list[dict[str, Any]]) -> None:
-    """A row for each set, part of the vectors and program."""
-    heads = [
-        "Set",
-        "Vectors",
-        "Program",
-        "Best F1",
-        "Threshold as shipped",
-        "Precision",
-        "Recall",
-        "Pairs as ours",
-    ]
+    """A row for each set and program, by the undivided vectors."""
+    heads = ["Set", "Program", "Best F1", "Threshold as shipped", "Precision", "Recall", "Pairs as ours"]
     lines = [
         [
-            *(row[name] for name in ("set", "part", "program")),
+            row["set"],
+            row["program"],
             cell(row, "best_f1"),
             f"{row['threshold']:.3f}",
             *(cell(row, part) for part in ("precision", "recall")),
             f"{100 * row['same']:.1f}",
         ]
         for row in found
+        if row["part"] == "sentence"
     ]
     table(heads, lines)
 

@@ -308,7 +308,7 @@ PARAGRAPHS = (
     [
         (
             "alignment.csv",
-            ["lengths (Gale and Church)", "sentence, ratio", "meaning, ratio", "meaning, distance"],
+            ["lengths (Gale and Church)", "sentence, ratio", "meaning, ratio"],
             {"bible": "Acts and Hebrews", "ntrex": "NTREX"},
         ),
         (
