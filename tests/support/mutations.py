@@ -17,15 +17,9 @@ PIECES = [
 ]  # fmt: skip
 
 
-def mutations(content: bytes, count: int = COUNT, seed: int = 1) -> Iterator[bytes]:
-    """Copies of `content` with one to four changes each; none equals it.
-
-    Args:
-        content: of a sound file.
-        count: of copies.
-        seed: another one gives other copies.
-    """
-    draw = random.Random(seed)
+def mutations(content: bytes, count: int = COUNT) -> Iterator[bytes]:
+    """Copies of a sound file's content with one to four changes each; none equals it."""
+    draw = random.Random(1)
     made = 0
     while made < count:
         changed = bytearray(content)

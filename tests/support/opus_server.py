@@ -283,18 +283,17 @@ def write_opus_xml(
     corpus: str,
     bitexts: dict[tuple[str, str], Links],
     documents: dict[str, Documents],
-    version: str = "v1",
 ) -> None:
-    """Alignments and documents of a release, added to the OPUS in `folder`."""
+    """Alignments and documents of release v1, added to the OPUS in `folder`."""
     answer = folder / "opusapi.json"
     rows = json.loads(answer.read_text("utf-8"))["corpora"] if answer.exists() else []
-    root = f"OPUS-{corpus}/{version}"
+    root = f"OPUS-{corpus}/v1"
     for (source, target), links in bitexts.items():
         place = f"{root}/xml/{source}-{target}.xml.gz"
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         (folder / place).write_bytes(gzip.compress(alignment(source, target, links).encode(), mtime=0))
         pairs = sum(map(len, links.values()))
-        rows.append(_row(folder, place, corpus, version, "xml", source, target, pairs))
+        rows.append(_row(folder, place, corpus, "v1", "xml", source, target, pairs))
     for language, held in documents.items():
         for kind in ("xml", "raw"):
             place = f"{root}/{kind}/{language}.zip"
@@ -304,7 +303,7 @@ def write_opus_xml(
             }
             write_zip(folder / place, members | {"README": "generated\n"})
             pairs = sum(map(len, held.values()))
-            rows.append(_row(folder, place, corpus, version, kind, language, "", pairs))
+            rows.append(_row(folder, place, corpus, "v1", kind, language, "", pairs))
     answer.write_text(json.dumps({"corpora": rows}), "utf-8")
 
 

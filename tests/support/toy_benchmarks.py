@@ -12,10 +12,10 @@ from orthoglot.study.finetuning.settings import RECIPES, Form, Recipe, Stage
 from orthoglot.text.bitext import write_pairs
 
 
-def sentence(random: Random, side: str, *, high: bool, words: int = 4) -> str:
-    """Words of the upper or the lower half of the vocabulary."""
+def sentence(random: Random, side: str, *, high: bool) -> str:
+    """Four words of the upper or the lower half of the vocabulary."""
     half = WORDS // 2
-    return " ".join(f"{side}{random.randrange(half) + half * high:02}" for _ in range(words))
+    return " ".join(f"{side}{random.randrange(half) + half * high:02}" for _ in range(4))
 
 
 def write_labelled(

@@ -15,30 +15,25 @@ DIM = 12
 Texts = Mapping[str, np.ndarray]
 
 
-def world(
-    seed: int = 0, *, language: float = 2.0, meaning: float = 1.0, n: int = 60
-) -> dict[str, np.ndarray]:
-    """Vectors (n_k, D) of every language: its mean and shape, scaled by `language`, plus meanings without one."""
+def world(seed: int = 0) -> dict[str, np.ndarray]:
+    """Vectors (n_k, D) of every language: twice its mean and shape, plus meanings without one."""
     rng = np.random.default_rng(seed)
     centre = rng.normal(size=DIM)
     texts = {}
     for k, name in enumerate(LANGUAGES):
-        own = (
-            centre
-            + rng.normal(size=DIM)
-            + 0.3 * rng.normal(size=(n + 7 * k, DIM)) @ rng.normal(size=(DIM, DIM))
-        )
-        texts[name] = language * own + meaning * rng.normal(size=(n + 7 * k, DIM))
+        n = 60 + 7 * k
+        own = centre + rng.normal(size=DIM) + 0.3 * rng.normal(size=(n, DIM)) @ rng.normal(size=(DIM, DIM))
+        texts[name] = 2 * own + rng.normal(size=(n, DIM))
     return texts
 
 
-def moments_of(texts: Texts, size: int = 17) -> Moments:
-    """All moments, gathered in blocks of `size`."""
+def moments_of(texts: Texts) -> Moments:
+    """All moments, gathered in blocks of 17 rows."""
     dim = next(iter(texts.values())).shape[1]
     moments = Moments(dim, list(texts), products=True)
     for name, vectors in texts.items():
-        for start in range(0, len(vectors), size):
-            moments.update(vectors[start : start + size], name)
+        for start in range(0, len(vectors), 17):
+            moments.update(vectors[start : start + 17], name)
     return moments
 
 
