@@ -24,6 +24,7 @@ from evaluation_fixtures import SETTINGS
 
 from orthoglot.study import config
 from orthoglot.study.report.page import report
+from orthoglot.study.report.sources import Sources
 from orthoglot.study.tasks.evaluate import evaluate
 from orthoglot.study.tasks.settings import EvaluationSettings
 
@@ -39,8 +40,8 @@ for method, decomposers in folders.items():
     about = {"encoder": "toy", "identity": "abc", "method": method, "output": output / method}
     evaluate(settings, root / "store", bitext, benchmarks, decomposers, **about)
 (output / "results").mkdir()
-about = {"methods": dict.fromkeys(folders), "selected": ["dream"], "licences": {}, "output": output / "results"}
-report([output / method for method in folders], [], bitext, "mine", settings, **about)
+about = {"methods": dict.fromkeys(folders), "selected": ["dream"], "licences": {}}
+report(Sources([output / method for method in folders], [], bitext, "mine", settings, **about), output / "results")
 """
 METHOD_WITH_THE_TERM = """
 from pathlib import Path

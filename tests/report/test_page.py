@@ -29,6 +29,7 @@ from orthoglot.study.report.page import report
 from orthoglot.study.report.panels import ROWS
 from orthoglot.study.report.plots import method_styles
 from orthoglot.study.report.queries import overall, significance, verdict
+from orthoglot.study.report.sources import Sources
 from orthoglot.study.tasks.evaluate import evaluate
 from orthoglot.study.tasks.projections import read_text_maps
 from orthoglot.study.tasks.settings import EvaluationSettings
@@ -62,7 +63,7 @@ def made(
     licences = {"toy": "CC0-1.0"}
     about = {"methods": METHODS, "selected": ["dream", "dream+oracle"], "licences": licences}
     about["known"] = {"toy": ["qaa", "qac"], "<b>toy & co</b>": []}
-    report(folders, histories, world.bitext, title, settings, **about, output=output)
+    report(Sources(folders, histories, world.bitext, title, settings, **about), output)
     page = (output / "report.html").read_text()
     records = read_records(output / "records.jsonl")
     return SimpleNamespace(output=output, page=page, records=records, folders=folders, histories=histories)
@@ -281,7 +282,7 @@ def test_same_inputs_same_bytes_on_another_day_and_a_larger_machine(
         (tmp_path / name).mkdir()
         monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
         inputs = made.folders[:2], made.histories, world.bitext, "title", settings
-        report(*inputs, **ABOUT, output=tmp_path / name)
+        report(Sources(*inputs, **ABOUT), tmp_path / name)
     files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.*"))
     assert len(files) == 12
     for file in files:
@@ -402,7 +403,7 @@ def notes(
     (root / "qad/counts.json").write_text(json.dumps(counts | {"benchmarks": {"own<b>": 1234}}))
     about = {**ABOUT, "licences": {"<i>": "own"}, "text": [root / "qad"]}
     inputs = made.folders[:2], [*histories, root / "<i>"], world.bitext, "t", settings
-    report(*inputs, **about, invented=["graded"], output=root / "results")
+    report(Sources(*inputs, **about, invented=["graded"]), root / "results")
     return (root / "results/report.html").read_text()
 
 
@@ -412,7 +413,7 @@ def test_votes_are_shown_where_a_history_has_them(
     assert 'id="emma-x"' not in made.page
     write_lines(tmp_path / "sound" / "history.jsonl", EMMA_X[:2])
     (tmp_path / "results").mkdir()
-    report(made.folders[:1], [tmp_path / "sound"], [], "t", settings, **ABOUT, output=tmp_path / "results")
+    report(Sources(made.folders[:1], [tmp_path / "sound"], [], "t", settings, **ABOUT), tmp_path / "results")
     sound = (tmp_path / "results/report.html").read_text()
     for shown in (notes, sound):
         assert '<section id="emma-x">' in shown
@@ -447,7 +448,7 @@ def test_a_difference_of_language_correlations_has_no_better_side(made: SimpleNa
 def test_one_evaluation_alone_is_a_report_too_and_says_which_pictures_it_lacks(
     made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
 ) -> None:
-    report(made.folders[:1], [], [], "original only", settings, **ABOUT, output=tmp_path)
+    report(Sources(made.folders[:1], [], [], "original only", settings, **ABOUT), tmp_path)
     text = (tmp_path / "report.html").read_text()
     assert 'id="hosts"' not in text
     assert "Held-out retrieval" in text
@@ -458,7 +459,7 @@ def test_one_evaluation_alone_is_a_report_too_and_says_which_pictures_it_lacks(
 def test_without_the_undivided_vector_examples_are_of_the_first_method(
     made: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path
 ) -> None:
-    report(made.folders[1:3], [], [], "no original", settings, **ABOUT, output=tmp_path)
+    report(Sources(made.folders[1:3], [], [], "no original", settings, **ABOUT), tmp_path)
     shown = json.loads((tmp_path / "examples.json").read_text())
     assert {one["view"] for one in shown} == {"meaning"}
     assert [one["texts"] for one in shown] == [
@@ -484,7 +485,7 @@ def test_no_doubled_or_unknown_evaluations_are_reported(
 ) -> None:
     folders = [made.folders[number] for number in numbers]
     with pytest.raises(DataError, match=message):
-        report(folders, [], [], "t", settings, **(ABOUT | {"methods": methods}), output=tmp_path)
+        report(Sources(folders, [], [], "t", settings, **(ABOUT | {"methods": methods})), tmp_path)
 
 
 def test_captions_say_what_is_drawn_and_what_was_generated(made: SimpleNamespace, notes: str) -> None:

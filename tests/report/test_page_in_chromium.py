@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from markupsafe import Markup
 
+from orthoglot.drawing.page import render
 from orthoglot.study.report.headline import Row, Score
 from orthoglot.study.report.maps import Panel
-from orthoglot.study.report.page import TEMPLATE, render
+from orthoglot.study.report.page import TEMPLATE
 from orthoglot.study.report.tables import Cell, Table, headline_table
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -13,6 +13,27 @@ SPLITS = ("train", "valid", "test")
 Counts = Mapping[str, Any]
 
 
+def corpus_tables(
+    pairs: Sequence[Counts],
+    texts: Sequence[Counts],
+    languages: Sequence[str],
+    known: Mapping[str, Sequence[str]],
+) -> dict[str, Table]:
+    """The tables that a run has something for: of its pairs, of its text, of benchmarks in both, of its languages."""
+    shown = {}
+    if pairs:
+        shown["corpora"] = corpus_table(pairs)
+    if texts:
+        shown["text"] = text_table(texts)
+    if any(entry.get("benchmarks") for entry in (*pairs, *texts)):
+        shown["overlaps"] = overlap_table([*pairs, *texts])
+    if known and languages:
+        shown["languages"] = language_table(
+            languages, {encoder: seen(languages, stated) for encoder, stated in known.items()}
+        )
+    return shown
+
+
 def corpus_table(counts: Sequence[Counts]) -> Table:
     """Language pair by sentence pairs read, dropped by reason, kept by split."""
     columns = {"Pair": [entry["pair"] for entry in counts], **_read_and_dropped(counts)}

@@ -1,41 +1,38 @@
-"""One page that needs no network, made from the evaluations of a preset, and the records behind it."""
+"""One page that needs no network, made from the evaluations of a preset, and the files behind it."""
 
 from __future__ import annotations
 
 import json
 import logging
 import platform
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 from markupsafe import Markup
 
 from orthoglot import __version__
-from orthoglot.drawing.page import render
+from orthoglot.drawing import page
 from orthoglot.drawing.svg import Spec, file, svg
-from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
-from orthoglot.statistics.records import P_AT_1, Record, read_records, write_records
-from orthoglot.statistics.summary import read_scores
+from orthoglot.statistics.records import P_AT_1, Record, write_records
 from orthoglot.study.pretraining import emma_x_diagnostics as diagnostics
-from orthoglot.study.report import corpus_tables, maps, plots, queries, tables
+from orthoglot.study.report import maps, plots, queries, tables
 from orthoglot.study.report.comparisons import compare_methods
+from orthoglot.study.report.corpus_tables import corpus_tables
 from orthoglot.study.report.frame import frame, rows, where
 from orthoglot.study.report.headline import Row, headline, sentences
 from orthoglot.study.report.heat import HeatMap, family_maps, heat_maps
 from orthoglot.study.report.maps import Panel
 from orthoglot.study.report.panels import NOTE, panels
 from orthoglot.study.report.plots import History
+from orthoglot.study.report.sources import Gathered, Sources, gather
 from orthoglot.study.report.tables import Section, Table
 from orthoglot.study.tasks import registry
-from orthoglot.study.tasks.examples import EXAMPLES, Shown, read_examples, write_examples
-from orthoglot.study.tasks.projections import TextMap, read_map, read_text_maps, write_text_maps
-from orthoglot.study.tasks.settings import EvaluationSettings
+from orthoglot.study.tasks.examples import EXAMPLES, Shown, write_examples
+from orthoglot.study.tasks.projections import TextMap, write_text_maps
 from orthoglot.training.endings import Ending, warnings
 from orthoglot.training.progress import best_epoch
 
@@ -95,135 +92,136 @@ class Task(NamedTuple):
     examples: Table | None
 
 
-def report(
-    evaluations: Sequence[Path],
-    histories: Sequence[Path],
-    counts: Sequence[Path],
-    title: str,
-    settings: EvaluationSettings,
-    *,
-    methods: Mapping[str, str | None],
-    selected: Sequence[str],
-    text: Sequence[Path] = (),
-    invented: Collection[str] = (),
-    fine_tuned: Sequence[Path] = (),
-    licences: Mapping[str, str],
-    known: Mapping[str, Sequence[str]] = MappingProxyType({}),
-    output: Path,
-) -> None:
+class Content(NamedTuple):
+    """What the page and the files beside it both show."""
+
+    records: pd.DataFrame  # of all evaluations and comparisons
+    answer: list[Row]
+    sections: list[Section]
+    overview: list[Table]  # the answer in numbers, and tables over all tasks
+    early: Mapping[
+        tuple[str, str], list[str]
+    ]  # {(encoder, method): why its training may have ended too early}
+    corners: pd.DataFrame  # meaning against language
+    curves: pd.DataFrame  # losses of the trainings by epoch
+    pictures: list[tuple[str, Spec]]  # the answer, a picture per encoder with a heading
+    losses: Spec | None  # curves of the trainings; None without one
+    examples: dict[tuple[str, str], list[Shown]]  # by task and data set
+    text_maps: dict[str, dict[str, TextMap]]  # of undivided vectors, by text and encoder
+
+
+def report(sources: Sources, output: Path) -> None:
     """Write report.html, tables.md, records, examples, languages, maps and metrics, plots/*.csv and figures/*.svg.
 
-    The figures are the page's pictures of the answer and its curves of the trainings.
-
-    The page depends on its inputs, the installed versions and the kind of system alone: another run with the same
-    results writes the same bytes.
+    The figures are the page's pictures of the answer and its curves of the trainings. The page depends on its inputs,
+    the installed versions and the kind of system alone: another run with the same results writes the same bytes.
 
     Args:
-        evaluations: folders that `evaluate` wrote, one per encoder and method.
-        histories: history.jsonl files, or folders with one: .../<encoder>/<method>/seed<k> or .../<encoder>.
-        counts: prepared folders, or their counts.json, called by language pair.
-        title: of the page, e.g. "orthoglot, preset mini".
-        settings: resampling of the comparisons.
-        methods: {method: the method that it adds terms to, its host, or None}, in the order of the tables.
-        selected: the methods that metrics.json averages over: those under test, without the baselines.
-        text: prepared text folders, or their counts.json.
-        invented: test sets whose languages are invented.
-        fine_tuned: folders with the records of fine-tuned encoders: a table of their own, and no comparison.
-        licences: of the data and checkpoints used, by name.
-        known: the languages that each encoder states; none of one that states none.
-        output: an existing folder.
+        sources: What to report.
+        output: An existing folder.
     Raises:
-        DataError: no evaluation, two of the same encoder and method, or one of a method that is not in `methods`.
+        DataError: as `gather`.
     """
-    measured, folders = _read(evaluations, list(methods))
-    scores = {name: read_scores(folder / "scores.npz") for name, folder in folders.items()}
-    records = measured + compare_methods(
-        scores,
-        settings,
+    run = gather(sources)
+    records = compare(run)
+    content = show(run, records)
+    write_files(run, records, content, output)
+    (output / "report.html").write_text(render(run, content), encoding="utf-8")
+    logger.info("report: %d records of %d evaluations", len(records), len(run.scores))
+
+
+def compare(run: Gathered) -> list[Record]:
+    """The records of all evaluations, and those of the comparisons of their methods."""
+    return run.records + compare_methods(
+        run.scores,
+        run.sources.settings,
         {"orthoglot": __version__},
-        hosts=methods,
-        measures=registry.measures(settings.tasks),
+        hosts=run.sources.methods,
+        measures=registry.measures(run.sources.settings.tasks),
     )
-    trainings = [read_history(path) for path in histories]
-    further = [record for folder in fine_tuned for record in read_records(folder / "records.jsonl")]
-    write_records(output / "records.jsonl", records + further)
-    table = frame(records)
-    (frame(records + further) if further else table).to_parquet(output / "records.parquet", index=False)
-    metrics = json.dumps(tables.tracked(table, selected), indent=2, sort_keys=True, ensure_ascii=False)
-    (output / "metrics.json").write_text(f"{metrics}\n", encoding="utf-8")
-    (output / "plots").mkdir()
-    corners, curves = plots.corner_table(table, methods), plots.curves_table(trainings)
-    for plot, data in (("corner", corners), ("curves", curves)):
-        data.to_csv(output / "plots" / f"{plot}.csv", index=False, lineterminator="\n")
-    answer, sections = headline(table), tables.sections(table)
-    pretraining = {training.method: None for training in trainings if training.method not in methods}
-    pictures = _pictures(answer, corners, methods)
-    losses = plots.curves(curves, {**methods, **pretraining}) if trainings else None
-    (output / "figures").mkdir()
-    for figure, drawn, missing in (
-        ("answer", plots.row(pictures) if pictures else None, "no retrieval by two views in this run"),
-        ("training", losses, "no training in this run"),
-    ):
-        (output / "figures" / f"{figure}.svg").write_text(file(drawn, missing), encoding="utf-8")
-    examples = _examples(folders, queries.undivided(table))
-    write_examples(output / EXAMPLES, [example for shown in examples.values() for example in shown])
-    early = _early_ends(trainings)
+
+
+def show(run: Gathered, records: Sequence[Record]) -> Content:
+    """Tables and pictures of the records."""
+    methods, table = run.sources.methods, frame(records)
+    whole, answer = queries.undivided(table), headline(table)
+    early, corners = _early_ends(run.trainings), plots.corner_table(table, methods)
+    curves = plots.curves_table(run.trainings)
     overview = [tables.headline_table(answer, early), tables.means_table(table)]
-    if further:
-        overview.append(tables.fine_tuned_table(frame(further), table))
-    folded = [
-        (section.table, *(table for details in section.details.values() for table in details))
-        for section in sections
-    ]
-    folded.append(tuple(tables.examples_table(task, shown) for (task, _), shown in examples.items()))
-    (output / "tables.md").write_text(tables.markdown([*overview, *chain(*folded)]), encoding="utf-8")
-    corpora = {}
-    pairs, texts = ([corpus_tables.read_counts(path) for path in paths] for paths in (counts, text))
-    if pairs:
-        corpora["corpora"] = corpus_tables.corpus_table(pairs)
-    if texts:
-        corpora["text"] = corpus_tables.text_table(texts)
-    if any(entry.get("benchmarks") for entry in (*pairs, *texts)):
-        corpora["overlaps"] = corpus_tables.overlap_table([*pairs, *texts])
-    languages = sorted({code for entry in pairs for code in parse_pair(entry["pair"])})
-    coverage = json.dumps({"languages": languages, "known": dict(known)}, indent=1)
-    (output / LANGUAGES).write_text(f"{coverage}\n", encoding="utf-8")
-    if known and languages:
-        corpora["languages"] = corpus_tables.language_table(
-            languages, {name: corpus_tables.seen(languages, stated) for name, stated in known.items()}
-        )
-    text_maps: dict[str, dict[tuple[str, str], TextMap]] = {}
-    for name, folder in folders.items():
-        for dataset, text_map in read_text_maps(folder / "text-maps.npz").items():
-            text_maps.setdefault(dataset, {})[name] = text_map
-    by_encoder = {
-        dataset: _undivided(drawn, queries.undivided(table)) for dataset, drawn in text_maps.items()
-    }
-    write_text_maps(
-        output / TEXT_MAPS_FILE,
-        {
-            f"{dataset}/{name}": text_map
-            for dataset, drawn in by_encoder.items()
-            for name, text_map in drawn.items()
+    if run.fine_tuned:
+        overview.append(tables.fine_tuned_table(frame(run.fine_tuned), table))
+    pretraining = {training.method: None for training in run.trainings if training.method not in methods}
+    return Content(
+        records=table,
+        answer=answer,
+        sections=tables.sections(table),
+        overview=overview,
+        early=early,
+        corners=corners,
+        curves=curves,
+        pictures=_pictures(answer, corners, methods),
+        losses=plots.curves(curves, {**methods, **pretraining}) if run.trainings else None,
+        examples=_examples(run, whole),
+        text_maps={
+            text: {encoder: drawn for (encoder, method), drawn in by_name.items() if method in whole}
+            for text, by_name in run.text_maps.items()
         },
     )
-    voting = [training for training in trainings if diagnostics.has_votes(training.rows)]
-    page = render(
+
+
+def write_files(run: Gathered, records: Sequence[Record], content: Content, output: Path) -> None:
+    """Write everything but the page."""
+    every_record = [*records, *run.fine_tuned]
+    write_records(output / "records.jsonl", every_record)
+    frame(every_record).to_parquet(output / "records.parquet", index=False)
+    metrics = tables.tracked(content.records, run.sources.selected)
+    _write_json(output / "metrics.json", metrics, indent=2, sort_keys=True, ensure_ascii=False)
+    coverage = {"languages": _languages(run), "known": dict(run.sources.known)}
+    _write_json(output / LANGUAGES, coverage, indent=1)
+    (output / "plots").mkdir()
+    for plot, data in (("corner", content.corners), ("curves", content.curves)):
+        data.to_csv(output / "plots" / f"{plot}.csv", index=False, lineterminator="\n")
+    (output / "figures").mkdir()
+    answer = plots.row(content.pictures) if content.pictures else None
+    for figure, drawn, missing in (
+        ("answer", answer, "no retrieval by two views in this run"),
+        ("training", content.losses, "no training in this run"),
+    ):
+        (output / "figures" / f"{figure}.svg").write_text(file(drawn, missing), encoding="utf-8")
+    write_examples(output / EXAMPLES, [example for shown in content.examples.values() for example in shown])
+    text_maps = {
+        f"{text}/{encoder}": drawn
+        for text, by_encoder in content.text_maps.items()
+        for encoder, drawn in by_encoder.items()
+    }
+    write_text_maps(output / TEXT_MAPS_FILE, text_maps)
+    listed = list(content.overview)
+    for section in content.sections:
+        listed += [section.table, *(table for details in section.details.values() for table in details)]
+    listed += [tables.examples_table(task, shown) for (task, _), shown in content.examples.items()]
+    (output / "tables.md").write_text(tables.markdown(listed), encoding="utf-8")
+
+
+def render(run: Gathered, content: Content) -> str:
+    """The page."""
+    methods = run.sources.methods
+    voting = [training for training in run.trainings if diagnostics.has_votes(training.rows)]
+    return page.render(
         TEMPLATE,
-        title=title,
+        title=run.sources.title,
         question=QUESTION,
-        answers=sentences(answer),
-        pictures=_figure(pictures, WHERE_BETTER["higher", "lower"]) if pictures else None,
-        overview=overview,
+        answers=sentences(content.answer),
+        pictures=_figure(content.pictures, WHERE_BETTER["higher", "lower"]) if content.pictures else None,
+        overview=content.overview,
         marks={
             name: (colour, plots.SIGNS[form]) for name, (colour, form) in plots.method_styles(methods).items()
         },
-        verdict=queries.verdict(table, methods),
-        facts=facts(table, licences, methods),
-        hosts=tables.host_table(table, methods),
-        tasks=_tasks(sections, answer, table, corners, methods, text_maps, by_encoder, examples, invented),
-        curves=svg(losses) if losses else None,
-        training_notes=early,
+        verdict=queries.verdict(content.records, methods),
+        facts=_facts(run.sources, content.records),
+        hosts=tables.host_table(content.records, methods),
+        tasks=_tasks(run, content),
+        curves=svg(content.losses) if content.losses else None,
+        training_notes=content.early,
         diagnostics=diagnostics,
         votes=plots.votes(voting) if voting else None,
         alarms=[
@@ -231,75 +229,52 @@ def report(
             for training in voting
             for alarm in diagnostics.alarms(training.rows)
         ],
-        maps=maps.maps({name: read_map(folder / "map.npz") for name, folder in folders.items()}),
-        pair_maps=maps.maps(
-            {
-                name: read_map(folder / "pair-map.npz")
-                for name, folder in folders.items()
-                if (folder / "pair-map.npz").is_file()
-            }
-        ),
+        maps=maps.maps(run.maps),
+        pair_maps=maps.maps(run.pair_maps),
         text_maps_caption=TEXT_MAPS,
         panels_caption=NOTE,
-        corpora=corpora,
+        corpora=corpus_tables(run.pairs, run.texts, _languages(run), run.sources.known),
     )
-    (output / "report.html").write_text(page, encoding="utf-8")
-    logger.info("report: %d records of %d evaluations", len(records), len(folders))
+
+
+def _write_json(path: Path, content: object, **form: Any) -> None:
+    path.write_text(f"{json.dumps(content, **form)}\n", encoding="utf-8")
+
+
+def _languages(run: Gathered) -> list[str]:
+    """The languages of the sentence pairs."""
+    return sorted({code for entry in run.pairs for code in parse_pair(entry["pair"])})
 
 
 def _early_ends(trainings: Sequence[History]) -> Mapping[tuple[str, str], list[str]]:
-    """{(encoder, method): why its training may have ended too early}, in sentences; only of those with a reason.
-
-    None is of the training of an encoder, which has a fixed length.
-    """
+    """`Content.early`; the training of an encoder has a fixed length, and is not among them."""
     endings: dict[tuple[str, str], list[Ending]] = {}
     for training in trainings:
         if training.seed is not None and training.rows:
             ending = Ending(len(training.rows), best_epoch(training.rows), training.capped)
             endings.setdefault((training.encoder, training.method), []).append(ending)
-    warned = {name: warnings(ended) for name, ended in endings.items()}
-    return {name: reasons for name, reasons in warned.items() if reasons}
+    return {name: reasons for name, ended in endings.items() if (reasons := warnings(ended))}
 
 
-def read_history(path: Path) -> History:
-    """A training's history, named by its folder; a decomposer's file says how it ended.
-
-    Raises:
-        DataError: not a history.
-    """
-    file = path / "history.jsonl" if path.is_dir() else path
-    try:
-        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-        decomposer = file.with_name("decomposer.json")
-        details = json.loads(decomposer.read_text(encoding="utf-8"))["details"] if decomposer.exists() else {}
-    except (OSError, json.JSONDecodeError) as error:
-        raise DataError(f"{file}: not a training history ({error})") from error
-    names = file.parent.parts
-    if names[-1].startswith("seed"):
-        seed = int(names[-1].removeprefix("seed"))
-        return History(names[-3], names[-2], seed, rows, details.get("stopped") == "cap")
-    return History(names[-1], "pretraining", None, rows)
-
-
-def facts(
-    records: pd.DataFrame, licences: Mapping[str, str], methods: Mapping[str, str | None]
-) -> dict[str, str]:
+def _facts(sources: Sources, records: pd.DataFrame) -> dict[str, str]:
     """What was run, on whose terms, on what system and with which versions."""
-    whole = queries.undivided(records)
-    seeds = sorted(records.loc[~records["method"].isin(whole), "seed"].dropna().unique())
+    seeds = sorted(records.loc[~records["method"].isin(queries.undivided(records)), "seed"].dropna().unique())
     names = [queries.title(*task) for task in queries.tasks(records)]
-    for task in (queries.LEAKAGE, queries.GEOMETRY):
-        names += [registry.title(task)] * bool((records["task"] == task).any())
-    versions = [f"{name} {version(name)}" for name in LIBRARIES]
-    versions = [f"orthoglot {__version__}", f"Python {platform.python_version()}", *versions]
+    names += [
+        registry.title(task)
+        for task in (queries.LEAKAGE, queries.GEOMETRY)
+        if (records["task"] == task).any()
+    ]
+    versions = {"orthoglot": __version__, "Python": platform.python_version()}
+    versions |= {name: version(name) for name in LIBRARIES}
     return {
         "Encoders": ", ".join(_encoders(records)),
-        "Methods": ", ".join(name for name in methods if name in set(records["method"])),
+        "Methods": ", ".join(name for name in sources.methods if name in set(records["method"])),
         "Seeds": ", ".join(map(str, seeds)) or "none (nothing was trained)",
         "Tasks": ", ".join(names),
-        "Licences": ", ".join(f"{name} {licence}" for name, licence in licences.items()) or "none stated",
+        "Licences": ", ".join(map(" ".join, sources.licences.items())) or "none stated",
         "Numbers": f"{len(records):,} records",
-        "Versions": ", ".join(versions),
+        "Versions": ", ".join(map(" ".join, versions.items())),
         "System": f"{platform.system()} {platform.machine()}",
     }
 
@@ -313,41 +288,15 @@ def _encoders(records: pd.DataFrame) -> list[str]:
     ]
 
 
-def _read(
-    evaluations: Sequence[Path], methods: Sequence[str]
-) -> tuple[list[Record], dict[tuple[str, str], Path]]:
-    """All records and the folders by encoder and method; encoders in the order given, methods in that of the preset."""
-    if not evaluations:
-        raise DataError("report: no evaluation to report")
-    evaluated: dict[tuple[str, str], tuple[list[Record], Path]] = {}
-    for folder in evaluations:
-        records = read_records(folder / "records.jsonl")
-        if not records:
-            raise DataError(f"{folder}: no record")
-        name = records[0].encoder, records[0].method
-        if name in evaluated:
-            raise DataError(f"report: {evaluated[name][1]} and {folder} both evaluate {' with '.join(name)}")
-        if name[1] not in methods:
-            raise DataError(f"{folder}: evaluates {name[1]}, which is none of {', '.join(methods)}")
-        evaluated[name] = records, folder
-    encoders = list(dict.fromkeys(encoder for encoder, _ in evaluated))
-    names = sorted(evaluated, key=lambda name: (encoders.index(name[0]), methods.index(name[1])))
-    return [record for name in names for record in evaluated[name][0]], {
-        name: evaluated[name][1] for name in names
-    }
-
-
-def _examples(
-    folders: Mapping[tuple[str, str], Path], whole: Collection[str]
-) -> dict[tuple[str, str], list[Shown]]:
-    """The examples by task and data set, of each encoder's undivided vectors, or of its first method without them."""
-    chosen: dict[str, Path] = {}
-    for (encoder, method), folder in folders.items():
+def _examples(run: Gathered, whole: set[str]) -> dict[tuple[str, str], list[Shown]]:
+    """The examples of each encoder's undivided vectors, or of its first method without them."""
+    chosen: dict[str, str] = {}
+    for encoder, method in run.examples:
         if encoder not in chosen or method in whole:
-            chosen[encoder] = folder
+            chosen[encoder] = method
     examples: dict[tuple[str, str], list[Shown]] = {}
-    for encoder, folder in chosen.items():
-        for example in read_examples(folder / EXAMPLES):
+    for encoder, method in chosen.items():
+        for example in run.examples[encoder, method]:
             examples.setdefault((example.task, example.dataset), []).append(example._replace(encoder=encoder))
     return examples
 
@@ -355,88 +304,79 @@ def _examples(
 def _pictures(
     answer: Sequence[Row], corners: pd.DataFrame, methods: Mapping[str, str | None]
 ) -> list[tuple[str, Spec]]:
-    """The answer as a picture per encoder with a heading; none without retrieval by two views."""
-    asked = {row.encoder: (row.task, row.dataset) for row in answer}
-    drawn = []
-    for encoder, (task, dataset) in asked.items():
+    """`Content.pictures`; none without retrieval by two views."""
+    pictures = []
+    for encoder, (task, dataset) in {row.encoder: (row.task, row.dataset) for row in answer}.items():
         label = queries.label(task, dataset, P_AT_1)
         if len(where(corners, encoder=encoder, task=label)):
             heading = f"{encoder}: {queries.title(task, dataset)}"
-            drawn.append((heading, plots.corner(corners, encoder, label, "P@1 (%)", methods)))
-    return drawn
+            pictures.append((heading, plots.corner(corners, encoder, label, "P@1 (%)", methods)))
+    return pictures
 
 
-def _figure(drawn: Sequence[tuple[str, Spec]], ways: str) -> Figure:
+def _figure(pictures: Sequence[tuple[str, Spec]], ways: str) -> Figure:
     """Meaning against language, with a caption that says what is drawn and which way is better."""
-    points = [point for _, spec in drawn for point in spec["data"]["values"]]
-    hosted = any(point["host_meaning"] is not None for point in points)
-    dashed = any(point["sentence"] is not None for point in points)
-    caption = " ".join([CORNER, *[HOSTED] * hosted, *[DASHED] * dashed, ways])
-    return Figure([(heading, svg(spec)) for heading, spec in drawn], caption)
+    points = [point for _, spec in pictures for point in spec["data"]["values"]]
+    caption = [CORNER]
+    if any(point["host_meaning"] is not None for point in points):
+        caption.append(HOSTED)
+    if any(point["sentence"] is not None for point in points):
+        caption.append(DASHED)
+    return Figure([(heading, svg(spec)) for heading, spec in pictures], " ".join([*caption, ways]))
 
 
-def _tasks(
-    sections: Sequence[Section],
-    answer: Sequence[Row],
-    records: pd.DataFrame,
-    corners: pd.DataFrame,
-    methods: Mapping[str, str | None],
-    text_maps: Mapping[str, Mapping[tuple[str, str], TextMap]],
-    by_encoder: Mapping[str, Mapping[str, TextMap]],
-    examples: Mapping[tuple[str, str], Sequence[Shown]],
-    invented: Collection[str],
-) -> list[Task]:
+def _tasks(run: Gathered, content: Content) -> list[Task]:
     """A `Task` for the sections of each task and data set; Spearman's is the main one of correlations."""
     grouped: dict[tuple[str, str], list[Section]] = {}
-    for section in sections:
+    for section in content.sections:
         grouped.setdefault((section.task, section.dataset), []).append(section)
-    tasks = []
-    for (task, dataset), by_metric in grouped.items():
-        main = next((section for section in by_metric if section.metric == "spearman"), by_metric[0])
-        others = [section for section in by_metric if section is not main]
-        heat = list(heat_maps(records, task, dataset, main.metric)) if main.metric else []
-        chosen = {row.method for row in answer}
-        families = list(family_maps(records, task, dataset, main.metric, chosen)) if main.metric else []
-        figures = _figures(main, records, corners, methods)
-        drawn = _has_maps(main, text_maps)
-        gallery = maps.text_maps(records, dataset, text_maps[dataset]) if drawn else []
-        compared = panels(by_encoder[dataset]) if drawn and by_encoder[dataset] else None
-        few = [cells for cells in main.table.rows if cells[1].text in chosen]
-        short = main.table._replace(rows=few) if few and not figures else None
-        asked = " ".join([registry.load(task).QUESTION, *[queries.INVENTED] * (dataset in invented)])
-        name = queries.title(task, dataset)
-        texts = tables.examples_table(task, examples[task, dataset]) if (task, dataset) in examples else None
-        tasks.append(
-            Task(name, asked, short, main, others, heat, families, figures, compared, gallery, texts)
-        )
-    return tasks
+    return [_task(run, content, by_metric) for by_metric in grouped.values()]
 
 
-def _undivided(drawn: Mapping[tuple[str, str], TextMap], whole: Collection[str]) -> dict[str, TextMap]:
-    """The map of each encoder's undivided vectors, where it has one."""
-    return {encoder: text_map for (encoder, method), text_map in drawn.items() if method in whole}
+def _task(run: Gathered, content: Content, by_metric: Sequence[Section]) -> Task:
+    main = next((section for section in by_metric if section.metric == "spearman"), by_metric[0])
+    task, dataset, metric, *_ = main
+    records, chosen = content.records, {row.method for row in content.answer}
+    question = registry.load(task).QUESTION
+    if dataset in run.sources.invented:
+        question = f"{question} {queries.INVENTED}"
+    figures = _figures(run, content, main)
+    few = [cells for cells in main.table.rows if cells[1].text in chosen]
+    text_maps = run.text_maps.get(dataset, {}) if task == queries.GEOMETRY else {}
+    undivided = content.text_maps[dataset] if text_maps else {}
+    examples = content.examples.get((task, dataset))
+    return Task(
+        name=queries.title(task, dataset),
+        question=question,
+        short=main.table._replace(rows=few) if few and not figures else None,
+        main=main,
+        others=[section for section in by_metric if section is not main],
+        heat=list(heat_maps(records, task, dataset, metric)) if metric else [],
+        families=list(family_maps(records, task, dataset, metric, chosen)) if metric else [],
+        figures=figures,
+        compared=panels(undivided) if undivided else None,
+        panels=maps.text_maps(records, dataset, text_maps),
+        examples=tables.examples_table(task, examples) if examples else None,
+    )
 
 
-def _has_maps(section: Section, text_maps: Mapping[str, object]) -> bool:
-    return section.task == queries.GEOMETRY and section.dataset in text_maps
-
-
-def _figures(
-    section: Section, records: pd.DataFrame, corners: pd.DataFrame, methods: Mapping[str, str | None]
-) -> list[Figure]:
+def _figures(run: Gathered, content: Content, section: Section) -> list[Figure]:
     """Meaning against language of each encoder, or the geometry by metric."""
-    task, dataset, metric = section[:3]
+    task, dataset, metric, *_ = section
+    records, methods = content.records, run.sources.methods
     if task == queries.GEOMETRY:
         return [Figure([("", chart) for chart in plots.geometry(records, dataset, methods)], GEOMETRY)]
     if metric is None:
         return []
     label = queries.label(task, dataset, metric)
-    drawable = set(where(corners, task=label)["encoder"])
-    encoders = [encoder for encoder in records["encoder"].unique() if encoder in drawable]
-    unit = f"{queries.metric_name(metric)} × 100"
-    ways = NEAREST_ZERO
+    drawable = set(where(content.corners, task=label)["encoder"])
+    unit, ways = f"{queries.metric_name(metric)} × 100", NEAREST_ZERO
     if metric in queries.PERCENT:
         unit = f"{queries.metric_name(metric)} (%)"
         ways = WHERE_BETTER[queries.better(task, "meaning"), queries.better(task, "language")]
-    drawn = [(encoder, plots.corner(corners, encoder, label, unit, methods)) for encoder in encoders]
-    return [_figure(drawn, ways)] if drawn else []
+    pictures = [
+        (encoder, plots.corner(content.corners, encoder, label, unit, methods))
+        for encoder in records["encoder"].unique()
+        if encoder in drawable
+    ]
+    return [_figure(pictures, ways)] if pictures else []
