@@ -103,13 +103,13 @@ def times(folder: Path) -> None:
             if key.measure == "correlation" and not np.isnan(scores.values).any():
                 columns.add(" ".join(map(str, key)), scores, metric)
         ways: dict[str, Callable[[], object]] = {
-            "shared draws": lambda found=columns.found: draw(found),
-            "own draws": lambda found=columns.found: [draw([one]) for one in found],
+            "shared draws": lambda found=columns.columns: draw(found),
+            "own draws": lambda found=columns.columns: [draw([one]) for one in found],
         }
         if metric.name == "pearson":
-            ways["scipy"] = lambda found=columns.found: [scipy_bootstrap(one) for one in found]
+            ways["scipy"] = lambda found=columns.columns: [scipy_bootstrap(one) for one in found]
         for way, work in ways.items():
-            sys.stdout.write(f"{metric.name}, {len(columns.found)} columns, {way}: {seconds(work)}\n")
+            sys.stdout.write(f"{metric.name}, {len(columns.columns)} columns, {way}: {seconds(work)}\n")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from orthoglot.study.papers.measured import (
     NO_RUN,
     NO_TASK,
     WHOLE,
-    Cell,
+    PaperCell,
     cells,
     further_cells,
     whole_cells,
@@ -28,24 +28,26 @@ from orthoglot.study.papers.runs import Run
 from orthoglot.study.report.frame import Measured
 
 
-def of_paper(paper: str, records: Sequence[Record]) -> list[Cell]:
+def of_paper(paper: str, records: Sequence[Record]) -> list[PaperCell]:
     return cells(Run(PAPERS[paper], Measured(records)))
 
 
-def further(paper: str, records: Sequence[Record]) -> list[Cell]:
+def further(paper: str, records: Sequence[Record]) -> list[PaperCell]:
     return further_cells(Run(PAPERS[paper], Measured(records)))
 
 
-def those(found: Sequence[Cell], **wanted: object) -> list[Cell]:
+def those(found: Sequence[PaperCell], **wanted: object) -> list[PaperCell]:
     return [cell for cell in found if all(getattr(cell.printed, name) == to for name, to in wanted.items())]
 
 
-def one_of(found: Sequence[Cell], **wanted: object) -> Cell:
+def one_of(found: Sequence[PaperCell], **wanted: object) -> PaperCell:
     (cell,) = those(found, **wanted)
     return cell
 
 
-def slow_mean(records: list[Record], cell: Cell, wanted: list[tuple[str, str]], seed: int | None) -> float:
+def slow_mean(
+    records: list[Record], cell: PaperCell, wanted: list[tuple[str, str]], seed: int | None
+) -> float:
     """The mean over (data set, subset), looked up one by one."""
     total = 0.0
     for dataset, subset in wanted:
@@ -337,7 +339,7 @@ def test_an_encoder_stands_in_the_rows_that_it_stands_for() -> None:
     mine = [with_facts(r, checkpoint="mine") for r in a_run(["labse"], ["original"])]
     rows = {"table": "9", "subset": "all", "view": "sentence"}
 
-    def cell(name: str, records: Sequence[Record]) -> Cell:
+    def cell(name: str, records: Sequence[Record]) -> PaperCell:
         return one_of(of_paper("oracle", records), **rows, encoder=name)
 
     assert cell("labse", mine).reason == cell("laser", mine).reason == NO_ENCODER

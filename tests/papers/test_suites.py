@@ -12,10 +12,10 @@ from generated_records import record
 from markupsafe import escape
 
 from orthoglot.statistics.records import ALL, Record
-from orthoglot.study.papers.measured import NO_DATA, NO_LANGUAGE, NO_RUN, Cell, cells, further_cells
+from orthoglot.study.papers.measured import NO_DATA, NO_LANGUAGE, NO_RUN, PaperCell, cells, further_cells
 from orthoglot.study.papers.published import DATA_SETS, PAPERS, SUITES, printed_numbers
 from orthoglot.study.papers.runs import Run
-from orthoglot.study.papers.table import heading, write_records
+from orthoglot.study.papers.table import heading, write_paper
 from orthoglot.study.report.frame import Measured
 
 # Task, data set here, source, metric, values by subset.
@@ -40,7 +40,7 @@ def a_run(encoder: str = "mine", checkpoint: str = "") -> list[Record]:
     return found
 
 
-def own(paper: str) -> dict[tuple[str, str, str, str], Cell]:
+def own(paper: str) -> dict[tuple[str, str, str, str], PaperCell]:
     """The cells of the run's encoder by table, data set, subset and direction."""
     found = further_cells(Run(PAPERS[paper], Measured(a_run())))
     return {
@@ -49,7 +49,7 @@ def own(paper: str) -> dict[tuple[str, str, str, str], Cell]:
     }
 
 
-def value(cell: Cell) -> float:
+def value(cell: PaperCell) -> float:
     assert cell.measured is not None
     return cell.measured.value
 
@@ -104,7 +104,7 @@ def test_no_number_is_lost_and_what_has_none_is_grey_with_its_reason(paper: str,
         record("mine", "dream", "meaning", "geometry", "flores", "all", "kl-d", 2, seed=seed)
         for seed in (None, 1)
     ]
-    write_records(paper, [*a_run("labse", "LaBSE"), *further], tmp_path)
+    write_paper(Run(PAPERS[paper], Measured([*a_run("labse", "LaBSE"), *further])), tmp_path)
     text = (tmp_path / f"{paper}-table.md").read_text()
     page = (tmp_path / f"{paper}-table.html").read_text()
     parts = {title: text.split(f"### Table {title}:")[1].split("###")[0] for title in PAPERS[paper].tables}

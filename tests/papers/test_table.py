@@ -18,7 +18,7 @@ from orthoglot.study.papers.gaps import gaps
 from orthoglot.study.papers.measured import REASONS
 from orthoglot.study.papers.published import DECOMPOSER_PAPERS, P_AT_1, PAPERS, printed_numbers
 from orthoglot.study.papers.runs import Run
-from orthoglot.study.papers.table import claim_tables, write_claims, write_records, write_results
+from orthoglot.study.papers.table import claim_tables, write_claims, write_paper, write_results
 from orthoglot.study.report.frame import Measured
 from orthoglot.study.tasks.examples import Shown, write_examples
 
@@ -31,7 +31,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
     output = tmp_path_factory.mktemp("tables")
     records = a_run(["labse", "me5-base", HOSTILE])
     for paper in ("oracle", "seed"):
-        write_records(paper, records, output)
+        write_paper(Run(PAPERS[paper], Measured(records)), output)
     text = {path.name: path.read_text() for path in output.iterdir()}
     return SimpleNamespace(records=records, text=text)
 
@@ -191,16 +191,16 @@ def test_claims_alone_are_written_in_three_forms(made: SimpleNamespace, tmp_path
 
 
 def test_same_records_same_bytes(made: SimpleNamespace, tmp_path: Path) -> None:
-    write_records("seed", made.records, tmp_path)
+    write_paper(Run(PAPERS["seed"], Measured(made.records)), tmp_path)
     for path in tmp_path.iterdir():
         assert path.read_text() == made.text[path.name]
 
 
 def test_bad_input_writes_nothing(made: SimpleNamespace, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no paper called dream"):
-        write_records("dream", made.records, tmp_path)
+        write_results("dream", tmp_path / "records.jsonl", tmp_path)
     with pytest.raises(DataError, match="no record"):
-        write_records("seed", [], tmp_path)
+        write_paper(Run(PAPERS["seed"], Measured([])), tmp_path)
     with pytest.raises(DataError, match="no record"):
         write_claims([], tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -288,7 +288,7 @@ def test_a_reading_is_compared_with_the_same_reading_of_oracle_alone(order: int)
 
 
 def test_the_figure_has_three_panels_and_says_which_were_not_run(tmp_path: Path) -> None:
-    write_records("oracle", a_run(["labse", HOSTILE], ALONE), tmp_path)
+    write_paper(Run(PAPERS["oracle"], Measured(a_run(["labse", HOSTILE], ALONE))), tmp_path)
     made = SimpleNamespace(text={path.name: path.read_text() for path in tmp_path.iterdir()})
     rows = rows_of(made, "Figure 6: what ORACLE changes beside a host and alone")[2:]
     assert [row for row in rows if row[1] == "with MEAT"] == [

@@ -23,7 +23,7 @@ from orthoglot.study.papers.measured import (
     NO_TUNING,
     NO_VARIANT,
     WHOLE,
-    Cell,
+    PaperCell,
     cells,
     further_cells,
     whole_cells,
@@ -103,11 +103,11 @@ def run_of(
     return run_of_variants(PAPERS[paper], evaluations(root, scores), **about)
 
 
-def every_cell(run: Run) -> list[Cell]:
+def every_cell(run: Run) -> list[PaperCell]:
     return [*cells(run), *further_cells(run), *whole_cells(run)]
 
 
-def those(found: Sequence[Cell], *, variant: str = "", **wanted: object) -> list[Cell]:
+def those(found: Sequence[PaperCell], *, variant: str = "", **wanted: object) -> list[PaperCell]:
     return [
         one
         for one in found
@@ -116,13 +116,13 @@ def those(found: Sequence[Cell], *, variant: str = "", **wanted: object) -> list
     ]
 
 
-def one_of(found: Sequence[Cell], **wanted: Any) -> Cell:
+def one_of(found: Sequence[PaperCell], **wanted: Any) -> PaperCell:
     (one,) = those(found, **wanted)
     return one
 
 
 @pytest.fixture
-def found(tmp_path: Path) -> list[Cell]:
+def found(tmp_path: Path) -> list[PaperCell]:
     return every_cell(run_of(tmp_path))
 
 
@@ -145,7 +145,7 @@ def test_interval_over_seeds_is_students(tmp_path: Path) -> None:
     assert interval(tmp_path / "one", {5: 3.0}, 0.95) == (3.0, None, None)
 
 
-def test_a_cell_is_the_mean_over_the_languages_that_both_have(found: list[Cell]) -> None:
+def test_a_cell_is_the_mean_over_the_languages_that_both_have(found: list[PaperCell]) -> None:
     cell = one_of(found, variant="ems", dataset="tatoeba-58")
     assert cell.over == ("en-de",)
     assert len(cell.missing) == 57
@@ -163,7 +163,7 @@ def test_a_cell_is_the_mean_over_the_languages_that_both_have(found: list[Cell])
     assert flores.measured.by_seed == {1: 55.0, 2: 57.0}
 
 
-def test_a_difference_is_paired_by_seed(found: list[Cell]) -> None:
+def test_a_difference_is_paired_by_seed(found: list[PaperCell]) -> None:
     cell = one_of(found, variant="without-xtr", dataset="tatoeba-58")
     assert cell.measured is not None
     assert cell.measured.by_seed == {1: 65.0, 2: 66.0}
@@ -174,7 +174,7 @@ def test_a_difference_is_paired_by_seed(found: list[Cell]) -> None:
     assert cell.printed_less_base == -4.3
 
 
-def test_a_whole_data_set_of_the_run_has_a_column_of_its_own(found: list[Cell]) -> None:
+def test_a_whole_data_set_of_the_run_has_a_column_of_its_own(found: list[PaperCell]) -> None:
     cell = one_of(found, variant="ems", task="tatoeba", direction=WHOLE)
     assert cell.printed.subset == "all"
     assert cell.measured is not None
@@ -185,7 +185,7 @@ def test_a_whole_data_set_of_the_run_has_a_column_of_its_own(found: list[Cell]) 
     assert flores.less_base.by_seed == {1: 2.0, 2: 2.0}
 
 
-def test_what_cannot_be_measured_says_why(found: list[Cell]) -> None:
+def test_what_cannot_be_measured_says_why(found: list[PaperCell]) -> None:
     names = "encoder", "dataset", "direction"
     reasons = {tuple(getattr(one.printed, name) for name in names): one.reason for one in found}
     assert reasons["ems", "mldoc", "en->xx"] == NO_TASK
@@ -460,7 +460,7 @@ def of_emma_x(tmp_path: Path) -> Run:
 def test_the_long_tail_is_every_direction_from_or_to_one_of_its_languages(of_emma_x: Run) -> None:
     found = every_cell(of_emma_x)
 
-    def part(subset: str) -> Cell:
+    def part(subset: str) -> PaperCell:
         return one_of(found, variant="fixed-mixture", direction=WHOLE, task="tatoeba", subset=subset)
 
     def seeds(number: Any) -> dict[int, float]:

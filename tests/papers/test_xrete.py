@@ -17,13 +17,13 @@ from orthoglot.study.papers.measured import (
     NO_RUN,
     NO_TASK,
     NO_TUNING,
-    Cell,
+    PaperCell,
     cells,
     further_cells,
 )
 from orthoglot.study.papers.published import PAPERS, SUITES, printed_numbers
 from orthoglot.study.papers.runs import Run
-from orthoglot.study.papers.table import write_records
+from orthoglot.study.papers.table import write_paper
 from orthoglot.study.report.frame import Measured
 
 TASKS = {
@@ -66,7 +66,7 @@ def a_run() -> list[Record]:
 
 
 @pytest.fixture(scope="module")
-def own() -> dict[str, Cell]:
+def own() -> dict[str, PaperCell]:
     """The cells of Table 1 of the run's encoder."""
     found = [
         one for one in further_cells(Run(PAPERS["xrete"], Measured(a_run()))) if one.printed.table == "1"
@@ -96,7 +96,7 @@ def test_the_suite_has_the_numbers_of_both_tables() -> None:
         assert one.members
 
 
-def test_every_task_of_an_encoder_is_shown_measured_or_not(own: dict[str, Cell]) -> None:
+def test_every_task_of_an_encoder_is_shown_measured_or_not(own: dict[str, PaperCell]) -> None:
     assert set(own) == TASKS
     missing = {name for name, one in own.items() if one.measured is None}
     assert missing == {"americasnli", "sts17", "tatoeba-112", "xcopa", "paws-x"}
@@ -104,7 +104,7 @@ def test_every_task_of_an_encoder_is_shown_measured_or_not(own: dict[str, Cell])
 
 
 def test_what_is_learnt_in_all_languages_is_taken_and_not_what_is_learnt_in_english(
-    own: dict[str, Cell],
+    own: dict[str, PaperCell],
 ) -> None:
     xnli = own["xnli"]
     assert (xnli.dataset, xnli.over) == ("xnli-dev-all", ("de", "en"))
@@ -114,7 +114,7 @@ def test_what_is_learnt_in_all_languages_is_taken_and_not_what_is_learnt_in_engl
     assert len(xnli.missing) == 13
 
 
-def test_sets_of_one_source_are_put_together_and_others_are_not(own: dict[str, Cell]) -> None:
+def test_sets_of_one_source_are_put_together_and_others_are_not(own: dict[str, PaperCell]) -> None:
     assert set(own["wmt21"].over) == {"en-de", "en-zh", "en-cs"}
     assert own["lareqa"].dataset == "lareqa"
     assert own["mewsli-x"].over == ("ar", "ta")
@@ -208,7 +208,7 @@ def test_a_fine_tuned_encoder_of_the_run_has_a_row_of_its_own() -> None:
 
 
 def test_one_table_says_what_is_not_at_hand(tmp_path: Path) -> None:
-    write_records("xrete", a_run(), tmp_path)
+    write_paper(Run(PAPERS["xrete"], Measured(a_run())), tmp_path)
     text = (tmp_path / "xrete-table.md").read_text()
     first = text.split("### Table 1")[1].split("###")[0]
     assert "| emma-x | fine-tuned |" in first

@@ -6,7 +6,7 @@ from generated_records import record
 
 from orthoglot.statistics.records import ALL, Record
 from orthoglot.study.report.frame import frame
-from orthoglot.study.report.tables import fine_tuned_table
+from orthoglot.study.report.overview import fine_tuned_table
 
 
 def records(method: str, value: float, dataset: str = "xnli", metric: str = "accuracy") -> list[Record]:

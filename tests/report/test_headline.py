@@ -161,7 +161,7 @@ def test_no_retrieval_no_row() -> None:
     ],
 )
 def test_families_are_read_from_what_was_trained(architecture: str, terms: str, expected: str) -> None:
-    assert family({"architecture": architecture, "terms": terms}) == expected
+    assert family(architecture, terms) == expected
 
 
 def test_an_encoder_is_summed_up_in_a_sentence() -> None:

@@ -13,8 +13,9 @@ from markupsafe import Markup
 from orthoglot.drawing.page import render
 from orthoglot.study.report.headline import Row, Score
 from orthoglot.study.report.maps import Panel
+from orthoglot.study.report.overview import headline_table
 from orthoglot.study.report.page import TEMPLATE
-from orthoglot.study.report.tables import Cell, Table, headline_table
+from orthoglot.study.report.table import Cell, Table
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")

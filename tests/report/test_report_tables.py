@@ -11,19 +11,11 @@ from generated_records import a_run, over_seeds
 from orthoglot.study.report.corpus_tables import corpus_table, overlap_table, text_table
 from orthoglot.study.report.frame import frame, where
 from orthoglot.study.report.headline import Row, Score
+from orthoglot.study.report.overview import headline_table, means_table, tracked
 from orthoglot.study.report.plots import method_styles
 from orthoglot.study.report.queries import better, overall, title
-from orthoglot.study.report.tables import (
-    Cell,
-    Table,
-    checks_table,
-    headline_table,
-    markdown,
-    means_table,
-    subset_tables,
-    task_table,
-    tracked,
-)
+from orthoglot.study.report.table import Cell, Table, markdown
+from orthoglot.study.report.task_tables import checks_table, subset_tables, task_table
 from orthoglot.study.tasks import registry
 
 PAIRS: list[dict[str, Any]] = [

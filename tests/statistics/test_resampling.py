@@ -108,8 +108,8 @@ def test_strata_of_the_same_sentences_are_no_more_than_one() -> None:
     scores, columns = items(rng(1).integers(2, size=300).astype(float)), SharedColumns()
     (metric,) = MEASURES["P@1"]
     members = {pair: [columns.add(pair, scores, metric)] for pair in "abcde"}
-    assert len(columns.found) == 1
-    found = resample(columns.found, resamples=300, generator=rng())
+    assert len(columns.columns) == 1
+    found = resample(columns.columns, resamples=300, generator=rng())
     value, draws, undefined = mean_of(found, members)
     assert (value, undefined) == (pytest.approx(scores.values.mean()), 0)
     np.testing.assert_allclose(draws, found.draws[0])

@@ -16,7 +16,6 @@ from orthoglot.statistics.weighted import (
     Statistic,
     between,
     column,
-    correlation,
     explained,
     grouped,
     mean,
@@ -88,7 +87,7 @@ def _share(x: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
 @pytest.mark.parametrize(
     ("statistic", "slow"),
     [
-        (correlation(3, 0), lambda x, y, a, b: stats.pearsonr(x, b)[0]),
+        (pearson(3, 0), lambda x, y, a, b: stats.pearsonr(x, b)[0]),
         (partial_correlation([2, 3]), lambda *columns: stats.pearsonr(*_residuals(*columns))[0]),
         (between(), _share),
     ],

@@ -18,7 +18,7 @@ from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.statistics.summary import Key, read_scores, summarise
 from orthoglot.study.benchmarks.base import PairSet
 from orthoglot.study.report.frame import frame
-from orthoglot.study.report.tables import sections
+from orthoglot.study.report.task_tables import sections
 from orthoglot.study.tasks.evaluate import evaluate, run
 from orthoglot.study.tasks.graded_pairs import Grading
 from orthoglot.study.tasks.registry import measures

@@ -23,16 +23,13 @@ ROUNDING = 1e-12
 
 
 class Interval(NamedTuple):
-    """A statistic with its interval, in the unit of the scores.
-
-    `n` counts the scored items, `units` the distinct pivot sentences.
-    """
+    """A statistic with its interval, in the unit of the scores."""
 
     value: float
     low: float
     high: float
-    n: int
-    units: int
+    n: int  # scored items
+    units: int  # distinct pivot sentences
 
 
 def proportion(strata: Mapping[str, Scores], *, confidence: float) -> Interval:
@@ -47,7 +44,7 @@ def proportion(strata: Mapping[str, Scores], *, confidence: float) -> Interval:
 
     Args:
         strata: {name: hits or means of hits in [0, 1], NaN for left out}.
-        confidence: e.g. 0.95.
+        confidence: Level of the interval, e.g. 0.95.
     Raises:
         DataError: a stratum without a scored item.
 
@@ -107,16 +104,16 @@ def percentile(value: float, draws: np.ndarray, *, confidence: float, keys: Sequ
     return Interval(value, float(low), float(high), len(counted), len(np.unique(counted)))
 
 
-def not_empty(found: Interval, confidence: float) -> Interval:
+def not_empty(interval: Interval, confidence: float) -> Interval:
     """The interval of a difference of shares of hits; one of no width gets the width that its sample size allows.
 
     All items of a stratum may have one difference. Then every draw is the same, but a rarer difference may have been
     missed: the interval reaches as far as Wilson's for no hit among the pivot sentences.
     """
-    if found.high - found.low > ROUNDING:
-        return found
-    reach = wilson(0.0, found.units, confidence)[1]
-    return found._replace(low=max(found.value - reach, -1.0), high=min(found.value + reach, 1.0))
+    if interval.high - interval.low > ROUNDING:
+        return interval
+    reach = wilson(0.0, interval.units, confidence)[1]
+    return interval._replace(low=max(interval.value - reach, -1.0), high=min(interval.value + reach, 1.0))
 
 
 def bootstrap_p(value: float, draws: np.ndarray) -> float:
@@ -161,11 +158,11 @@ def contributions(strata: Sequence[Scores]) -> np.ndarray:
         name = scores.keys.tobytes()
         if name not in same:
             same[name] = scores.keys, np.zeros(len(scores.keys)), np.zeros(len(scores.keys), dtype=bool)
-        kept = np.isfinite(scores.values)
-        same[name][1][kept] += scores.values[kept] / (len(strata) * kept.sum())
-        same[name][2][kept] = True
-    keys = np.concatenate([keys[kept] for keys, _, kept in same.values()])
-    added = np.concatenate([added[kept] for _, added, kept in same.values()])
+        finite = np.isfinite(scores.values)
+        same[name][1][finite] += scores.values[finite] / (len(strata) * finite.sum())
+        same[name][2][finite] = True
+    keys = np.concatenate([keys[scored] for keys, _, scored in same.values()])
+    added = np.concatenate([added[scored] for _, added, scored in same.values()])
     units, unit_of = np.unique(keys, return_inverse=True)
     return np.bincount(unit_of, weights=added, minlength=len(units))
 

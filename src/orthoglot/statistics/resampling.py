@@ -42,10 +42,10 @@ class Column(NamedTuple):
 
 
 class Resampled(NamedTuple):
-    """Statistics of C columns: observed, `values` (C,), NaN where there is none; and in R draws, `draws` (C, R)."""
+    """Statistics of C columns."""
 
-    values: np.ndarray
-    draws: np.ndarray
+    values: np.ndarray  # (C,) observed, NaN where there is none
+    draws: np.ndarray  # (C, R) in R draws
 
 
 def left_out(values: np.ndarray) -> np.ndarray:
@@ -78,44 +78,44 @@ class SharedColumns:
     """Columns to resample together; equal scores under one metric are one column, however often they are added."""
 
     def __init__(self) -> None:
-        self.found: list[Column] = []
+        self.columns: list[Column] = []
         self._numbers: dict[tuple[bytes, bytes, str], int] = {}
 
     def add(self, name: str, scores: Scores, metric: Metric) -> int:
         """The number of the column of these scores and this metric."""
         digests = [blake2b(array.tobytes(), digest_size=16).digest() for array in scores]
-        number = self._numbers.setdefault((digests[0], digests[1], metric.name), len(self.found))
-        if number == len(self.found):
-            self.found.append(Column(name, scores, metric.statistic))
+        number = self._numbers.setdefault((digests[0], digests[1], metric.name), len(self.columns))
+        if number == len(self.columns):
+            self.columns.append(Column(name, scores, metric.statistic))
         return number
 
     def keys(self, numbers: Sequence[int]) -> np.ndarray:
         """The keys of the items that are scored in all of some columns of the same items."""
-        scores = [self.found[number].scores for number in dict.fromkeys(numbers)]
+        scores = [self.columns[number].scores for number in dict.fromkeys(numbers)]
         missing = np.any([left_out(column.values) for column in scores], axis=0)
         return scores[0].keys[~missing]
 
 
-def mean_of(found: Resampled, members: Mapping[str, Sequence[int]]) -> tuple[float, np.ndarray | None, int]:
+def mean_of(
+    resampled: Resampled, members: Mapping[str, Sequence[int]]
+) -> tuple[float, np.ndarray | None, int]:
     """Unweighted mean over language pairs of the mean over columns.
 
     Args:
-        found: all columns.
+        resampled: All columns.
         members: {language pair: its columns, e.g. one per seed}.
     Returns:
         The observed mean, its draws (R,), and the number of columns without a statistic. These are left out of the
         mean; the draws are None if no column has a statistic.
     """
-    all_numbers = [number for numbers in members.values() for number in numbers]
-    undefined = int(np.isnan(found.values[all_numbers]).sum())
-    defined = [
-        [number for number in numbers if not np.isnan(found.values[number])] for numbers in members.values()
-    ]
-    defined = [numbers for numbers in defined if numbers]
+    pairs = [np.array(numbers) for numbers in members.values()]
+    defined = [numbers[~np.isnan(resampled.values[numbers])] for numbers in pairs]
+    undefined = sum(map(len, pairs)) - sum(map(len, defined))
+    defined = [numbers for numbers in defined if len(numbers)]
     if not defined:
         return np.nan, None, undefined
-    value = float(np.mean([found.values[numbers].mean() for numbers in defined]))
-    draws = np.mean([found.draws[numbers].mean(axis=0) for numbers in defined], axis=0)
+    value = float(np.mean([resampled.values[numbers].mean() for numbers in defined]))
+    draws = np.mean([resampled.draws[numbers].mean(axis=0) for numbers in defined], axis=0)
     return value, draws, undefined
 
 
@@ -146,7 +146,7 @@ def resample(columns: Sequence[Column], *, resamples: int, generator: np.random.
     >>> [round(float(number), 2) for number in gain[:3]]
     [0.15, 0.06, 0.24]
     """
-    scored = [_kept(column) for column in columns]
+    scored = [_scored(column) for column in columns]
     units = np.unique(np.concatenate([column.scores.keys for column in scored]))
     groups: dict[bytes, list[int]] = {}
     for number, column in enumerate(scored):
@@ -216,12 +216,12 @@ class _Group(NamedTuple):
         return values
 
 
-def _kept(column: Column) -> Column:
+def _scored(column: Column) -> Column:
     name, scores, statistic = column
-    kept = ~left_out(scores.values)
-    if not kept.any():
-        raise DataError(f"{name}: n = 0, each of {len(kept)} items has a zero or non-finite vector")
-    return Column(name, Scores(scores.values[kept], scores.keys[kept]), statistic)
+    scored = ~left_out(scores.values)
+    if not scored.any():
+        raise DataError(f"{name}: n = 0, each of {len(scored)} items has a zero or non-finite vector")
+    return Column(name, Scores(scores.values[scored], scores.keys[scored]), statistic)
 
 
 def _weights(n: int, draws: int, generator: np.random.Generator) -> np.ndarray:

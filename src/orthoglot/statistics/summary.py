@@ -68,14 +68,14 @@ def summarise(
     """Records of each subset and of their mean, for each seed and for the mean over seeds.
 
     Args:
-        scored: all of one encoder and method.
-        facts: what the tasks state of each.
-        settings: resampling.
-        encoder: name.
-        method: name.
-        made: facts of all records, e.g. the encoder's identity.
-        measures: what is computed of the scores of each measure.
-        blocks: metrics with a jackknife interval; a value that is not finite has no record.
+        scored: All scores of one encoder and method.
+        facts: What the tasks state of each.
+        settings: Resampling.
+        encoder: Its name.
+        method: Its name.
+        made: Facts that all records state, e.g. the encoder's identity.
+        measures: The metrics of each measure.
+        blocks: Metrics with a jackknife interval; a value that is not finite has no record.
     """
     label = f"{encoder} {method}"
     numbers = [
@@ -110,14 +110,14 @@ def summarise(
                 low=low,
                 high=high,
                 n=interval.n,
-                facts=stated(about, counted, number.how, made),
+                facts=stated(about, counted, number.facts, made),
             )
         )
     return records
 
 
 class _Number(NamedTuple):
-    """A statistic with its interval, what it was taken of, and how."""
+    """A statistic with its interval, what it was taken of, and facts on how."""
 
     keys: list[Key]
     subset: str
@@ -125,7 +125,7 @@ class _Number(NamedTuple):
     metric: str
     scale: float
     interval: Interval
-    how: Facts
+    facts: Facts
 
 
 def _shares(scored: Scored, settings: ResamplingSettings) -> Iterator[_Number]:
@@ -177,7 +177,7 @@ def _statistics(
                         table_keys.append(key)
                         members.setdefault(key.pair, []).append(number)
         generator = np.random.default_rng(derive(settings.seed, task, dataset, "statistics"))
-        resampled = resample(columns.found, resamples=settings.resamples, generator=generator)
+        resampled = resample(columns.columns, resamples=settings.resamples, generator=generator)
         constant: dict[tuple[str, str], set[str]] = defaultdict(set)
         for (metric, subset, view, seed), (table_keys, members) in tables.items():
             value, draws, undefined = mean_of(resampled, members)

@@ -83,14 +83,14 @@ class Metric(NamedTuple):
     scale: float = 100
 
 
-def mean() -> Sums:
-    """sum(w v) / sum(w) of (N, 1) values v."""
-    return Sums(_with_ones, lambda sums: _divided(sums[1], sums[0]))
-
-
 def column(number: int) -> Sums:
     """sum(w v) / sum(w) of one column v of (N, C) values."""
     return Sums(lambda values: _with_ones(values[:, [number]]), lambda sums: _divided(sums[1], sums[0]))
+
+
+def mean() -> Sums:
+    """sum(w v) / sum(w) of (N, 1) values v."""
+    return column(0)
 
 
 def skewness(number: int) -> Sums:
@@ -140,18 +140,19 @@ def explained() -> Sums:
     return Sums(_with_ones, lambda sums: 1 - _divided(sums[1], sums[2]))
 
 
-def pearson() -> Sums:
-    """Pearson's correlation of (N, 2) values (x, y): cov_w(x, y) / sqrt(var_w(x) var_w(y)), in [-1, 1].
+def pearson(first: int = 0, second: int = 1) -> Sums:
+    """Pearson's correlation of two columns x, y of (N, C) values: cov_w(x, y) / sqrt(var_w(x) var_w(y)), in [-1, 1].
 
     NaN for a constant x or y.
     """
 
     def moments(values: np.ndarray) -> np.ndarray:
         # Neither origin nor scale matters; centred values of spread 1 keep the sums exact.
+        values = np.ascontiguousarray(values[:, [first, second]])
         centred = values - values.mean(axis=0)
         scale = np.sqrt((centred**2).mean(axis=0))
-        x, y = (centred / np.where(_is_constant(values), 1, scale)).T
-        x, y = (np.where(flat, 0, side) for flat, side in zip(_is_constant(values), (x, y), strict=True))
+        constant = _is_constant(values)
+        x, y = np.where(constant, 0, centred / np.where(constant, 1, scale)).T
         return np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y])
 
     def finish(sums: np.ndarray) -> np.ndarray:
@@ -159,15 +160,6 @@ def pearson() -> Sums:
         return _correlation(n * xy - x * y, n * xx - x * x, n * yy - y * y, floor=CONSTANT * n * n)
 
     return Sums(moments, finish)
-
-
-def correlation(first: int, second: int) -> Sums:
-    """`pearson` of two columns of (N, C) values."""
-    pearson_sums = pearson()
-    return Sums(
-        lambda values: pearson_sums.moments(np.ascontiguousarray(values[:, [first, second]])),
-        pearson_sums.finish,
-    )
 
 
 def partial_correlation(given: Sequence[int]) -> Sums:

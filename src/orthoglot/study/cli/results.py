@@ -79,7 +79,7 @@ def results(
 def _advise(records: Sequence[Record], as_json: bool) -> None:
     """Print which method is best for each use, as a table or as JSON."""
     from orthoglot.study.report import recommend
-    from orthoglot.study.report.tables import markdown
+    from orthoglot.study.report.table import markdown
 
     verdicts = [recommend.recommend(records, use) for use in recommend.USES]
     if as_json:

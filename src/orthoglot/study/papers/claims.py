@@ -160,18 +160,22 @@ def _case(claim: Claim, run: Run, sides: Sides, task: str, dataset: str) -> Iter
         measured, label = _difference(mine, other, change, run), f"{a} − {b}"
     part = "" if subsets is None else f", {len(subsets)} {claim.languages}"
     view = "" if claim.view == SENTENCE else f", {claim.view} view"
-    quantity = f"{label}{view}, {claim.metric}"
-    decided = verdict(claim, *measured[1:4]) if measured.testable else UNTESTABLE
-    about = (
-        sides.encoder,
-        f"{task} {dataset}{part}",
-        quantity,
-        *measured[:4],
-        decided,
-        measured.how,
-        sides.counts,
+    decided = UNTESTABLE
+    if measured.testable:
+        decided = verdict(claim, measured.low, measured.high, measured.seeds)
+    case = Case(
+        encoder=sides.encoder,
+        data=f"{task} {dataset}{part}",
+        quantity=f"{label}{view}, {claim.metric}",
+        value=measured.value,
+        low=measured.low,
+        high=measured.high,
+        seeds=measured.seeds,
+        verdict=decided,
+        how=measured.how,
+        counts=sides.counts,
     )
-    yield Case(*about), other
+    yield case, other
 
 
 def _difference(mine: Number, other: Number, change: Number | None, run: Run) -> Quantity:

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import pandas as pd
 from markupsafe import Markup
 
-from orthoglot.study.papers.measured import NO_METHOD, REASONS
+from orthoglot.study.papers.measured import NO_METHOD, absent
 from orthoglot.study.papers.published import P_AT_1
 from orthoglot.study.papers.runs import SENTENCE, Run
 from orthoglot.study.report import plots
 from orthoglot.study.report.comparisons import ORIGINAL
 from orthoglot.study.report.frame import Name, Number
 from orthoglot.study.report.queries import title
-from orthoglot.study.report.tables import EMPTY, Cell, Table
+from orthoglot.study.report.table import EMPTY, Cell, Table, number
 
 # What the paper's tables score, and by which metric.
 TASKS = {"heldout": P_AT_1, "tatoeba": P_AT_1, "code-switched": P_AT_1, "sts": "spearman"}
@@ -42,13 +42,12 @@ class Gap(NamedTuple):
 
     def row(self) -> dict[str, Any]:
         """The gap as plain values, for a file."""
-        ends = (None, None) if self.gap is None else (self.gap.low, self.gap.high)
         return self._asdict() | {
             "score": self.score.value,
             "without": self.without and self.without.value,
             "gap": self.gap and self.gap.value,
-            "low": ends[0],
-            "high": ends[1],
+            "low": self.gap and self.gap.low,
+            "high": self.gap and self.gap.high,
         }
 
 
@@ -61,35 +60,38 @@ def gaps(run: Run) -> list[Gap]:
 
 
 def _of(run: Run, encoder: str, panel: str) -> Iterator[Gap]:
-    pair = run.paper.panels[panel]
-    host = pair[1] != ORIGINAL
+    left, right = run.paper.panels[panel]
+    hosted = right != ORIGINAL
     alone = next((method for method, other in run.paper.panels.values() if other == ORIGINAL), "")
-    alone_methods = run.methods_of(encoder, alone).values() if host else ()
-    same = dict(run.readings(encoder, pair[0], alone)) if alone_methods else {}
+    alone_methods = list(run.methods_of(encoder, alone).values()) if hosted else []
+    same_reading = dict(run.readings(encoder, left, alone)) if alone_methods else {}
     data = [
         (task, dataset, metric) for task, metric in TASKS.items() for dataset in run.measured.datasets(task)
     ]
-    views = "meaning", "language"
-    for (method, against), (task, dataset, metric), view in product(
-        run.readings(encoder, *pair), data, views
-    ):
-        name = Name(encoder, method, view, task, dataset, metric)
-        score = run.level(name, None)
-        if score is None:
-            continue
-        # The undivided vector has no language view.
-        other = name._replace(method=against, view=view if host else SENTENCE)
-        without = run.level(other, None) if host or view == "meaning" else None
-        themselves = same.get(method, next(iter(alone_methods), ""))
-        less = run.level(name._replace(method=themselves), None) if themselves else None
-        yield Gap(
-            *(encoder, panel, method, against, title(task, dataset), view),
-            score=score,
-            without=without,
-            gap=without and (run.difference(name, other) or _apart(score, without)),
-            alone=score.value - less.value if less else None,
-            alone_method=themselves if less else "",
-        )
+    for (method, against), (task, dataset, metric) in product(run.readings(encoder, left, right), data):
+        for view in ("meaning", "language"):
+            name = Name(encoder, method, view, task, dataset, metric)
+            score = run.level(name, None)
+            if score is None:
+                continue
+            # The undivided vector has no language view.
+            other = name._replace(method=against, view=view if hosted else SENTENCE)
+            without = run.level(other, None) if hosted or view == "meaning" else None
+            terms_alone = same_reading.get(method, next(iter(alone_methods), ""))
+            less = run.level(name._replace(method=terms_alone), None) if terms_alone else None
+            yield Gap(
+                encoder=encoder,
+                panel=panel,
+                method=method,
+                against=against,
+                data=title(task, dataset),
+                view=view,
+                score=score,
+                without=without,
+                gap=without and (run.difference(name, other) or _apart(score, without)),
+                alone=score.value - less.value if less else None,
+                alone_method=terms_alone if less else "",
+            )
 
 
 def _apart(score: Number, without: Number) -> Number:
@@ -97,7 +99,7 @@ def _apart(score: Number, without: Number) -> Number:
     return score._replace(value=score.value - without.value, low=None, high=None)
 
 
-def gap_table(run: Run, found: Sequence[Gap]) -> Table:
+def gap_table(run: Run, shown: Sequence[Gap]) -> Table:
     """A row for each gap; a panel without its methods is grey."""
     note = (
         "From the hollow point, the method without ORACLE, to the filled one, the method with it; alone it stands "
@@ -107,28 +109,28 @@ def gap_table(run: Run, found: Sequence[Gap]) -> Table:
     )
     rows: list[list[Cell]] = []
     for encoder, (panel, pair) in product(run.encoders, run.paper.panels.items()):
-        shown = [gap for gap in found if (gap.encoder, gap.panel) == (encoder, panel)]
-        rows += map(_row, shown)
-        if not shown:
-            grey = Cell(EMPTY.text, NO_METHOD, "absent", REASONS[NO_METHOD])
-            rows.append([*map(Cell, (encoder, panel, " less ".join(pair), "", "")), *[grey] * 4])
+        in_panel = [gap for gap in shown if (gap.encoder, gap.panel) == (encoder, panel)]
+        rows += map(_row, in_panel)
+        if not in_panel:
+            names = encoder, panel, " less ".join(pair), "", ""
+            rows.append([*map(Cell, names), *[absent(NO_METHOD)] * 4])
     columns = ["Encoder", "Panel", "Methods", "Data", "View", "Without", "With", "Gap", "Less ORACLE alone"]
     return Table("Figure 6: what ORACLE changes beside a host and alone", note, columns, rows)
 
 
-def _row(one: Gap) -> list[Cell]:
-    names = one.encoder, one.panel, f"{one.method} less {one.against}", one.data, one.view
-    gap = EMPTY
-    if one.gap is not None:
-        ends = f"[{one.gap.ends[0]:+.2f}, {one.gap.ends[1]:+.2f}]" if one.gap.ends else ""
-        gap = Cell(f"{one.gap.value:+.2f}", ends)
-    levels = [EMPTY if level is None else Cell(f"{level.value:.2f}") for level in (one.without, one.score)]
-    alone = EMPTY if one.alone is None else Cell(f"{one.alone:+.2f}", one.alone_method)
-    return [*map(Cell, names), *levels, gap, alone]
+def _row(gap: Gap) -> list[Cell]:
+    names = gap.encoder, gap.panel, f"{gap.method} less {gap.against}", gap.data, gap.view
+    return [
+        *map(Cell, names),
+        EMPTY if gap.without is None else Cell(f"{gap.without.value:.2f}"),
+        Cell(f"{gap.score.value:.2f}"),
+        number(gap.gap, "+.2f"),
+        EMPTY if gap.alone is None else Cell(f"{gap.alone:+.2f}", gap.alone_method),
+    ]
 
 
-def gap_figure(found: Sequence[Gap]) -> Markup | None:
+def gap_figure(shown: Sequence[Gap]) -> Markup | None:
     """The panels; None without a gap."""
-    if not found:
+    if not shown:
         return None
-    return plots.gaps(pd.DataFrame([gap.row() for gap in found]).astype({"without": float}))
+    return plots.gaps(pd.DataFrame([gap.row() for gap in shown]).astype({"without": float}))

@@ -22,6 +22,7 @@ from orthoglot.study.papers.published import (
 from orthoglot.study.papers.runs import SENTENCE, Run
 from orthoglot.study.report.comparisons import ORIGINAL
 from orthoglot.study.report.frame import Name, Number
+from orthoglot.study.report.table import EMPTY, Cell
 
 # The direction of a mean over a data set of the run as a whole.
 WHOLE = "all"
@@ -51,8 +52,13 @@ REASONS = {
 }
 
 
+def absent(reason: str) -> Cell:
+    """The grey cell of a table for what a run does not have; a key of `REASONS`."""
+    return Cell(EMPTY.text, reason, "absent", REASONS[reason])
+
+
 @dataclass(frozen=True)
-class Cell:
+class PaperCell:
     """A cell of a paper's table with what the run measured; all numbers are in the paper's scale."""
 
     printed: Printed  # the cell; one that the paper does not have has no value
@@ -71,21 +77,23 @@ class Cell:
     @property
     def missing(self) -> tuple[str, ...]:
         """Members that were not measured."""
-        whole = self.printed.direction == WHOLE
-        return () if whole else tuple(member for member in self.printed.members if member not in self.over)
+        if self.printed.direction == WHOLE:
+            return ()
+        return tuple(member for member in self.printed.members if member not in self.over)
 
     @property
     def why(self) -> str:
         """The reason in a sentence, "" where something was measured."""
-        return (self.reason == NO_RUN and self.printed.unmeasured) or REASONS.get(self.reason, "")
+        if self.reason == NO_RUN and self.printed.unmeasured:
+            return self.printed.unmeasured
+        return REASONS.get(self.reason, "")
 
     @property
     def like(self) -> float | None:
         """The printed mean over the measured members alone, where the paper prints each of them."""
-        partial = (
-            self.measured is not None and self.printed.value and set(self.over) < set(self.printed.members)
-        )
-        return printed_mean(self.printed, self.over) if partial else None
+        if self.measured is None or not self.printed.value or not self.missing:
+            return None
+        return printed_mean(self.printed, self.over)
 
     @property
     def difference(self) -> float | None:
@@ -102,13 +110,10 @@ class Cell:
 
     @property
     def like_for_like(self) -> bool:
-        """Whether `difference` compares the same languages of the same data, searched among as many candidates.
-
-        Times never do: they are of other hardware.
-        """
+        """Whether `difference` compares the same languages of the same data, searched among as many candidates."""
         return (
             self.difference is not None
-            and self.printed.task != TIME
+            and self.printed.task != TIME  # measured on other hardware
             and self.same_candidates
             and not self.stand_in
             and (not self.missing or self.like is not None)
@@ -119,10 +124,14 @@ class Cell:
         fields = self.printed._asdict() | {"published": self.printed.number}
         del fields["value"]
         for name, number in (("measured", self.measured), ("less_base", self.less_base)):
-            fields |= {name: number and number.value, f"{name}_low": number and number.low}
             seeds = number.by_seed if number else {}
-            fields |= {f"{name}_high": number and number.high, f"{name}_sd": number and number.sd}
-            fields[f"{name}_by_seed"] = [f"{seed}:{round(value, 6)}" for seed, value in seeds.items()]
+            fields |= {
+                name: number and number.value,
+                f"{name}_low": number and number.low,
+                f"{name}_high": number and number.high,
+                f"{name}_sd": number and number.sd,
+                f"{name}_by_seed": [f"{seed}:{round(value, 6)}" for seed, value in seeds.items()],
+            }
         here, there = self._candidates
         return fields | {
             "averaged": self.measured is not None and self.measured.averaged,
@@ -161,12 +170,12 @@ def _range(counts: Sequence[int | None]) -> str:
     return f"{low:,}" if low == high else f"{low:,}–{high:,}"
 
 
-def cells(run: Run) -> list[Cell]:
+def cells(run: Run) -> list[PaperCell]:
     """Every printed number with each encoder and method of the run that counts as what it is about.
 
-    A method that was run in the printed and in the released reading gives two cells: the published rows of
-    ORACLE most likely come from the released one (docs/papers.md#oracle-inter-class). The grid of variants and
-    columns of an ablation is filled.
+    A method that was run in the printed and in the released reading gives two cells: the published rows of ORACLE most
+    likely come from the released one (docs/papers.md#oracle-inter-class). An ablation has a cell for each variant and
+    column.
     """
     filled = []
     for printed in _grid(run.paper):
@@ -176,17 +185,17 @@ def cells(run: Run) -> list[Cell]:
     return filled
 
 
-def further_cells(run: Run) -> list[Cell]:
+def further_cells(run: Run) -> list[PaperCell]:
     """What was measured in the columns of a paper's tables on encoders, methods and variants that it does not have.
 
     A suite also has what was not measured, where any other column of the table was.
     """
-    filled: list[Cell] = []
+    filled: list[PaperCell] = []
     for table in run.paper.tables:
         rows = [entry for entry in _grid(run.paper) if entry.table == table]
-        own_rows = [] if run.paper.suite else rows
-        known = {(here, entry.method) for entry in own_rows for here in run.encoders_of(entry.encoder)}
         columns = {entry.column: entry for entry in rows}
+        views = {SENTENCE, *(entry.view for entry in rows)}
+        known = {(here, entry.method) for entry in rows for here in run.encoders_of(entry.encoder)}
         # An encoder that is called as the paper calls it stands in the paper's row.
         same = {
             (entry.encoder, entry.method, entry.column)
@@ -195,47 +204,58 @@ def further_cells(run: Run) -> list[Cell]:
         }
         for encoder, method, view in _rows(run):
             name = run.method_label(encoder, method)
-            if (encoder, name) not in known:
-                about = {
-                    "encoder": run.label(encoder),
-                    "method": method,
-                    "view": view,
-                    "value": "",
-                    "note": "",
-                }
-                here = any(entry.view == view for entry in rows) or view == SENTENCE or run.paper.suite
-                asked = [
-                    entry for entry in columns.values() if here and (encoder, name, entry.column) not in same
-                ]
-                made = [_cell(entry._replace(**about), encoder, method, run) for entry in asked]
-                measured = [cell for cell in made if cell.measured is not None]
-                filled += made if measured and run.paper.suite else measured
+            if not run.paper.suite and ((encoder, name) in known or view not in views):
+                continue
+            row = {"encoder": run.label(encoder), "method": method, "view": view, "value": "", "note": ""}
+            cells_of_row = [
+                _cell(entry._replace(**row), encoder, method, run)
+                for entry in columns.values()
+                if (encoder, name, entry.column) not in same
+            ]
+            measured = [cell for cell in cells_of_row if cell.measured is not None]
+            filled += cells_of_row if measured and run.paper.suite else measured
     return filled
 
 
-def whole_cells(run: Run) -> list[Cell]:
+def whole_cells(run: Run) -> list[PaperCell]:
     """Each data set of the run as a whole, whatever its languages; and the long tail and the other languages alone."""
-    all_printed = printed_numbers(run.paper.name)
-    chosen = [entry for entry in all_printed if entry.method != FINE_TUNED or run.paper.suite]
     scales: dict[tuple[str, str], str] = {}
-    for entry in chosen:
-        scales.setdefault((entry.task, entry.metric), entry.scale)
+    for entry in printed_numbers(run.paper.name):
+        if entry.method != FINE_TUNED or run.paper.suite:
+            scales.setdefault((entry.task, entry.metric), entry.scale)
     if run.paper.variants:
-        scales = dict.fromkeys(((task, P_AT_1) for task in RETRIEVAL), "0..100")
+        scales = {(task, P_AT_1): "0..100" for task in RETRIEVAL}
     filled = []
-    for encoder, method, view in _rows(run):
-        for (task, metric), scale in scales.items():
-            for dataset, part in product(run.measured.datasets(task), (ALL, HEAD, LONG_TAIL)):
-                subsets = run.subsets(task, dataset, part)
-                name = Name(encoder, method, view, task, dataset, metric)
-                number = run.level(name, None if part == ALL else subsets) if subsets else None
-                if number is not None:
-                    about = run.paper.name, "", run.label(encoder), method, view, task, dataset, part, WHOLE
-                    counted = tuple((count, None) for count in number.candidates)
-                    printed = Printed(*about, metric, scale, "", "")
-                    number = number.divided(printed.unit)
-                    cell = Cell(printed, encoder, method, "", number, number.subsets, dataset, counted)
-                    filled.append(_less_base(cell, run) if run.paper.base else cell)
+    for (encoder, method, view), ((task, metric), scale) in product(_rows(run), scales.items()):
+        for dataset, part in product(run.measured.datasets(task), (ALL, HEAD, LONG_TAIL)):
+            subsets = run.subsets(task, dataset, part)
+            name = Name(encoder, method, view, task, dataset, metric)
+            number = run.level(name, None if part == ALL else subsets) if subsets else None
+            if number is None:
+                continue
+            printed = Printed(
+                paper=run.paper.name,
+                table="",
+                encoder=run.label(encoder),
+                method=method,
+                view=view,
+                task=task,
+                dataset=dataset,
+                subset=part,
+                direction=WHOLE,
+                metric=metric,
+                scale=scale,
+            )
+            cell = PaperCell(
+                printed,
+                encoder,
+                method,
+                measured=number.divided(printed.unit),
+                over=number.subsets,
+                dataset=dataset,
+                candidates=tuple((count, None) for count in number.candidates),
+            )
+            filled.append(_less_base(cell, run) if run.paper.base else cell)
     return filled
 
 
@@ -260,27 +280,37 @@ def _grid(paper: Paper) -> Iterator[Printed]:
         yield by_column.get((variant, column.column), blank)._replace(table=column.table)
 
 
-def _cell(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
-    # An encoder that no run has may have one in this run that stands for it.
-    reason = NO_RUN if (printed.data.unmeasured if encoder else printed.unmeasured) else ""
-    if not reason and not (encoder and method):
-        without = NO_TUNING if printed.method == FINE_TUNED else NO_METHOD
-        # The variants of an ablation are measured by retrieval alone.
-        absent = NO_ENCODER if not run.paper.variants else without if without == NO_TUNING else NO_VARIANT
-        reason = without if encoder else absent
-    cell = Cell(printed, encoder, method, reason) if reason else find(printed, encoder, method, run)
+def _cell(printed: Printed, encoder: str, method: str, run: Run) -> PaperCell:
+    reason = _why_not(printed, encoder, method, run)
+    cell = PaperCell(printed, encoder, method, reason) if reason else find(printed, encoder, method, run)
     return _less_base(cell, run) if run.paper.base else cell
 
 
-def _less_base(cell: Cell, run: Run) -> Cell:
+def _why_not(printed: Printed, encoder: str, method: str, run: Run) -> str:
+    """Why no record of the run can have a number; "" where one may."""
+    # An encoder that no run has may have one in this run that stands for it.
+    if printed.data.unmeasured if encoder else printed.unmeasured:
+        return NO_RUN
+    if encoder and method:
+        return ""
+    if not encoder and not run.paper.variants:
+        return NO_ENCODER
+    # The variants of an ablation are measured by retrieval alone.
+    if printed.method == FINE_TUNED:
+        return NO_TUNING
+    return NO_METHOD if encoder else NO_VARIANT
+
+
+def _less_base(cell: PaperCell, run: Run) -> PaperCell:
     """The cell of a variant with what it and the printed one differ from those of the base variant."""
     printed, base = cell.printed, run.paper.base
-    levels = [
+    levels = (
         entry.number for entry in _grid(run.paper) if (entry.encoder, entry.column) == (base, printed.column)
-    ]
+    )
+    level = next(levels, None)
     less = None
-    if levels and levels[0] is not None and printed.number is not None:
-        less = round(printed.number - levels[0], 6)
+    if level is not None and printed.number is not None:
+        less = round(printed.number - level, 6)
     number: Number | None = None
     for other in run.encoders_of(base)[:1]:
         if printed.direction == WHOLE:
@@ -291,23 +321,29 @@ def _less_base(cell: Cell, run: Run) -> Cell:
     return replace(cell, printed_less_base=less, less_base=run.subtract(cell.measured, number))
 
 
-def find(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
+def find(printed: Printed, encoder: str, method: str, run: Run) -> PaperCell:
     """What an encoder and method of a run have for a printed number."""
-    cell = Cell(printed, encoder, method)
+    cell = PaperCell(printed, encoder, method)
     # An encoder is fine-tuned on some benchmarks of a run; frozen vectors are measured on all of them.
     tuned = run.method_label(encoder, method) == FINE_TUNED
-    about_run = {"encoder": encoder, "method": method} if tuned else {}
-    datasets, parts = _places(printed, run, about_run)
+    owner = {"encoder": encoder, "method": method} if tuned else {}
+    datasets, parts = _places(printed, run, owner)
     if not datasets:
-        absent = NO_TIME if printed.task == TIME else NO_TUNING if tuned else NO_TASK
-        others = run.measured.names("dataset", task=printed.task, **about_run)
-        untrained = tuned and _places(printed, run, {})[0]
-        return replace(cell, reason=NO_DATA if others and not untrained else absent)
+        others = run.measured.names("dataset", task=printed.task, **owner)
+        if others and not (tuned and _places(printed, run, {})[0]):
+            return replace(cell, reason=NO_DATA)
+        if printed.task == TIME:
+            return replace(cell, reason=NO_TIME)
+        return replace(cell, reason=NO_TUNING if tuned else NO_TASK)
     if not parts:
         return replace(cell, reason=NO_LANGUAGE)
     subsets = [(member, *place) for member, places in parts.items() for place in places]
-    about = encoder, method, printed.view, printed.task
-    number = run.over([(Name(*about, dataset, printed.metric), subset) for _, dataset, subset in subsets])
+    number = run.over(
+        [
+            (Name(encoder, method, printed.view, printed.task, dataset, printed.metric), subset)
+            for _, dataset, subset in subsets
+        ]
+    )
     cell = replace(cell, dataset=" + ".join(dict.fromkeys(dataset for _, dataset, _ in subsets)))
     if number is None:
         return replace(cell, reason=NO_TIME if printed.task == TIME else NO_RECORD)
@@ -323,44 +359,47 @@ def find(printed: Printed, encoder: str, method: str, run: Run) -> Cell:
 
 
 def _places(
-    printed: Printed, run: Run, about: Mapping[str, str]
+    printed: Printed, run: Run, owner: Mapping[str, str]
 ) -> tuple[list[str], dict[str, list[tuple[str, str]]]]:
     """The data sets of the run that have the printed one, and {member: its (data set, subset)}."""
     if printed.task == TIME:
-        datasets = _datasets(printed, run, **about)
+        datasets = _datasets(printed, run, owner)
         return datasets, {ALL: [(datasets[0], ALL)]} if datasets else {}
     datasets, parts = [], dict[str, list[tuple[str, str]]]()
     for name in printed.data.parts or (printed.dataset,):
         part = printed._replace(dataset=name)
-        here = _datasets(part, run, **about)
+        here = _datasets(part, run, owner)
         prefix = f"{name} " if printed.data.parts else ""
         datasets += here
-        parts |= {prefix + member: places for member, places in _parts(part, here, run, **about).items()}
+        parts |= {prefix + member: places for member, places in _parts(part, here, run, owner).items()}
     return datasets, parts
 
 
-def _datasets(printed: Printed, run: Run, **about: str) -> list[str]:
-    """Data sets of the run, with records about these, that are the printed one; else those that stand in for it."""
-    here = {
+def _datasets(printed: Printed, run: Run, owner: Mapping[str, str]) -> list[str]:
+    """Data sets of the run, with records of the owner, that are the printed one; else those that stand in for it."""
+    sources = {
         name: run.measured.stated("source", task=printed.task, dataset=name)
-        for name in run.measured.names("dataset", task=printed.task, **about)
+        for name in run.measured.names("dataset", task=printed.task, **owner)
     }
-    source, stand_in = printed.data.source, printed.data.stand_in
-    same = [name for name in here if not source or here[name] == source]
-    return same or [name for name in here if stand_in and here[name] == stand_in]
+    data = printed.data
+    same = [name for name, source in sources.items() if data.source in ("", source)]
+    return same or [name for name, source in sources.items() if data.stand_in and source == data.stand_in]
 
 
 def _parts(
-    printed: Printed, datasets: Sequence[str], run: Run, **about: str
+    printed: Printed, datasets: Sequence[str], run: Run, owner: Mapping[str, str]
 ) -> dict[str, list[tuple[str, str]]]:
     """{member: its (data set, subset)} for what the run has; the data set with most members comes first."""
     served = []
     for dataset in datasets:
-        have = {ALL, *run.measured.names("subset", task=printed.task, dataset=dataset, **about)}
-        wanted = {member: list(_subsets(printed, member, have)) for member in printed.members}
-        whole = {member: subsets for member, subsets in wanted.items() if have.issuperset(subsets)}
+        have = {ALL, *run.measured.names("subset", task=printed.task, dataset=dataset, **owner)}
+        subsets = {member: list(_subsets(printed, member, have)) for member in printed.members}
         served.append(
-            {member: [(dataset, subset) for subset in subsets] for member, subsets in whole.items()}
+            {
+                member: [(dataset, subset) for subset in of_member]
+                for member, of_member in subsets.items()
+                if have.issuperset(of_member)
+            }
         )
     merged = ChainMap(*sorted(served, key=len, reverse=True))
     return {member: merged[member] for member in printed.members if merged.get(member)}

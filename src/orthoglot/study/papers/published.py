@@ -136,8 +136,8 @@ class Printed(NamedTuple):
     direction: str
     metric: str  # as in a record
     scale: str  # "0..100", "-100..100", "-1..1", "0..1", "0..400", "nats" or "seconds"
-    value: str  # as printed, "" where the text lacks it
-    note: str  # a known doubt
+    value: str = ""  # as printed, "" where the text lacks it
+    note: str = ""  # a known doubt
 
     @property
     def number(self) -> float | None:
@@ -193,9 +193,9 @@ def printed_numbers(paper: str) -> tuple[Printed, ...]:
         return tuple(Printed(**row) for row in csv.DictReader(handle))
 
 
-def printed_mean(one: Printed, members: Sequence[str]) -> float | None:
-    """The mean over some members of a row, None unless the paper prints each of them."""
-    cells = _rows(one.paper).get(one.row, {})
+def printed_mean(printed: Printed, members: Sequence[str]) -> float | None:
+    """The mean over some members of a row; None unless the paper prints each of them."""
+    cells = _rows(printed.paper).get(printed.row, {})
     return fmean(cells[member] for member in members) if set(members) <= set(cells) else None
 
 

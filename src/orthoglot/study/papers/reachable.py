@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import permutations
+from itertools import permutations, product
 from typing import NamedTuple
 
 from orthoglot.encoders.settings import EncoderEntry
@@ -70,10 +70,10 @@ def reachable(
     """Count the numbers of each table that a preset measures; no table if it measures nothing of a paper's tasks.
 
     Args:
-        paper: one without variants.
-        encoders: of the preset, by entry.
-        methods: that it reports, by entry.
-        tasks: of its evaluation.
+        paper: A paper without variants.
+        encoders: The encoders of the preset, by entry.
+        methods: The methods that it reports, by entry.
+        tasks: The tasks of its evaluation.
     """
     numbers = printed_numbers(paper.name)
     columns = {(number.task, number.metric) for number in numbers if number.task in tasks}
@@ -128,10 +128,22 @@ def _records(
     views: tuple[View, ...] = ("sentence",) if whole else ("meaning", "language")
     for dataset, (source, subsets) in parts.items():
         stated = facts | ({"source": source} if source else {})
-        for view in views:
-            for subset in subsets:
-                names = task, dataset, subset, view, encoder, method
-                yield Record(*names, None, metric, 0.0, None, None, 0, stated)
+        for view, subset in product(views, subsets):
+            yield Record(
+                task=task,
+                dataset=dataset,
+                subset=subset,
+                view=view,
+                encoder=encoder,
+                method=method,
+                seed=None,
+                metric=metric,
+                value=0.0,
+                low=None,
+                high=None,
+                n=0,
+                facts=stated,
+            )
 
 
 def subsets_of(settings: Benchmark, task: str) -> Iterator[str]:

@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from itertools import chain, product
+from itertools import product
+from operator import attrgetter
 from pathlib import Path
 from statistics import fmean
 from types import MappingProxyType
@@ -22,7 +23,7 @@ from safetensors import safe_open
 
 from orthoglot.errors import DataError
 from orthoglot.statistics.intervals import over_trainings
-from orthoglot.statistics.records import ALL, LONG_TAIL, Record, read_records
+from orthoglot.statistics.records import ALL, LONG_TAIL, NAMES, Record, read_records
 from orthoglot.study.papers.published import (
     CROSS_LINGUAL,
     METHODS,
@@ -88,29 +89,24 @@ class Run:
 
     @cache  # noqa: B019 - a run lives as long as the program
     def encoders_of(self, name: str) -> list[str]:
-        """Encoders of the run that count as one of the paper's.
-
-        Variants do by what they change, others by their checkpoint or by what their entry says that they stand for.
-        """
+        """Encoders of the run that count as one of the paper's."""
         if self.paper.variants:
             variant = self.paper.variants.get(name)
             changes = variant and variant.changes
             return [here for here in self.measured.encoders if self.variants.get(here) == changes]
         same = [
-            self.measured.names("encoder", checkpoint=checkpoint) for checkpoint in self.paper.encoders[name]
+            here
+            for checkpoint in self.paper.encoders[name]
+            for here in self.measured.names("encoder", checkpoint=checkpoint)
         ]
-        same += [[here] for here in self.measured.encoders if name in self._stands_for(here)]
-        return list(dict.fromkeys(chain.from_iterable(same)))
-
-    def _stands_for(self, encoder: str) -> list[str]:
-        return self.measured.stated("stands_for", encoder=encoder).split()
+        for here in self.measured.encoders:
+            if name in self.measured.stated("stands_for", encoder=here).split():
+                same.append(here)
+        return list(dict.fromkeys(same))
 
     @cache  # noqa: B019
     def methods_of(self, encoder: str, name: str) -> dict[int, str]:
-        """Methods on an encoder of the run that count as one of the papers', by how they were trained.
-
-        The printed reading is 0, that of the authors' code 1.
-        """
+        """Methods of the run that were trained as a method of the papers: 0 as printed, 1 as in the authors' code."""
         return {
             reading: method
             for reading, definition in enumerate(METHODS.get(name, ()))
@@ -165,8 +161,8 @@ class Run:
         if self.paper.variants:
             for pair in claim.pairs:
                 for left, right in product(*map(self.encoders_of, pair)):
-                    undivided = ORIGINAL, SENTENCE
-                    yield Sides(self.encoder, (left, *undivided), (right, *undivided), (left, right), True)
+                    mine, other = ((name, ORIGINAL, SENTENCE) for name in (left, right))
+                    yield Sides(self.encoder, mine, other, (left, right), True)
             return
         meant = {here for name in claim.encoders for here in self.encoders_of(name)}
         for encoder in self.encoders:
@@ -218,13 +214,13 @@ def run_of_variants(
     long_tail: Collection[str],
     confidence: float,
 ) -> Run:
-    """The variants of an encoder by P@1, and by the time of their training; `encoder` and the following as in `Run`.
+    """The variants of an encoder by P@1, and by the time of their training; other arguments as in `Run`.
 
     Args:
-        paper: one of `ENCODER_PAPERS`.
-        evaluations: folders .../<variant>/seed<k>/<anything> with records.jsonl.
-        encoders: such folders with the encoders.
-        speeds: of their trainings, by folder, where they are known.
+        paper: One of `ENCODER_PAPERS`.
+        evaluations: Folders .../<variant>/seed<k>/<anything> with records.jsonl.
+        encoders: Such folders with the encoders.
+        speeds: The speeds of their trainings by folder, where they are known.
     Raises:
         DataError: a folder that does not say its seed, or holds no P@1; variants of different seeds.
     """
@@ -235,19 +231,33 @@ def run_of_variants(
         if not number.isdigit():
             raise DataError(f"{folder}: lies in no folder seed<k>, which says the seed of its training")
         seeds[variant].add(int(number))
-        scores = [r for r in read_records(folder / "records.jsonl") if (r.metric, r.seed) == (P_AT_1, None)]
+        records = read_records(folder / "records.jsonl")
+        scores = [record for record in records if (record.metric, record.seed) == (P_AT_1, None)]
         if not scores:
             raise DataError(f"{folder}: no {P_AT_1}")
-        for r in scores:
-            record = replace(r, encoder=variant, seed=int(number), low=None, high=None)
-            groups[variant, r.method, r.view, r.task, r.dataset, r.subset].append(record)
+        for score in scores:
+            record = replace(score, encoder=variant, seed=int(number), low=None, high=None)
+            groups[attrgetter(*NAMES)(record)].append(record)
     if len({tuple(sorted(numbers)) for numbers in seeds.values()}) > 1:
         raise DataError(f"variants were trained with different seeds: {dict(seeds)}")
     for folder, speed in speeds.items():
         variant, seed = folder.parents[1].name, int(folder.parent.name.removeprefix("seed"))
-        names = TIME, TRAINING, ALL, SENTENCE, variant, ORIGINAL
-        timed = Record(*names, seed, SECONDS, speed.seconds_per_1000, None, None, speed.steps, {})
-        groups[variant, ORIGINAL, SENTENCE, TIME, TRAINING, ALL].append(timed)
+        timed = Record(
+            task=TIME,
+            dataset=TRAINING,
+            subset=ALL,
+            view=SENTENCE,
+            encoder=variant,
+            method=ORIGINAL,
+            seed=seed,
+            metric=SECONDS,
+            value=speed.seconds_per_1000,
+            low=None,
+            high=None,
+            n=speed.steps,
+            facts={},
+        )
+        groups[attrgetter(*NAMES)(timed)].append(timed)
     means = [
         replace(group[0], seed=None, value=fmean(record.value for record in group))
         for group in groups.values()
@@ -255,11 +265,20 @@ def run_of_variants(
     measured = Measured([record for group in groups.values() for record in group] + means)
     sizes = {folder.parents[1].name: parameters(folder) for folder in encoders}
     hardware = listed((folder.parents[1].name, speed) for folder, speed in speeds.items()) if speeds else ""
-    return Run(paper, measured, encoder, variants, long_tail, confidence, sizes, hardware)
+    return Run(
+        paper,
+        measured,
+        encoder=encoder,
+        variants=variants,
+        long_tail=long_tail,
+        confidence=confidence,
+        parameters=sizes,
+        hardware=hardware,
+    )
 
 
 def parameters(folder: Path) -> int | None:
-    """How many numbers an encoder's vectors need as weights, None where its folder has no such file."""
+    """How many weights an encoder's vectors need; None where its folder has no file of weights."""
     files = sorted(folder.rglob("*.safetensors"))
     if not files:
         return None

@@ -8,7 +8,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -21,7 +20,16 @@ from orthoglot.receipts import holds
 from orthoglot.statistics.records import ALL, Record, read_records
 from orthoglot.study.papers.claims import FAILS, HOLDS, Case, Outcome, evaluate_claims
 from orthoglot.study.papers.gaps import gap_figure, gap_table, gaps
-from orthoglot.study.papers.measured import NO_DATA, REASONS, WHOLE, Cell, cells, further_cells, whole_cells
+from orthoglot.study.papers.measured import (
+    NO_DATA,
+    REASONS,
+    WHOLE,
+    PaperCell,
+    absent,
+    cells,
+    further_cells,
+    whole_cells,
+)
 from orthoglot.study.papers.published import (
     DECOMPOSER_PAPERS,
     P_AT_1,
@@ -29,25 +37,25 @@ from orthoglot.study.papers.published import (
     TIME,
     Coverage,
     Paper,
+    Printed,
     load_paper,
 )
 from orthoglot.study.papers.runs import SENTENCE, Run
-from orthoglot.study.report import tables
 from orthoglot.study.report.comparisons import ORIGINAL
 from orthoglot.study.report.corpus_tables import language_table, seen
 from orthoglot.study.report.frame import Measured, Name, Number
 from orthoglot.study.report.page import LANGUAGES, TEXT_MAPS_FILE
 from orthoglot.study.report.panels import NOTE, ROWS, panels
 from orthoglot.study.report.queries import GEOMETRY, SHAPES, better
-from orthoglot.study.report.tables import ARROWS, EMPTY, Table, markdown
+from orthoglot.study.report.table import ARROWS, EMPTY, Cell, Table, markdown, number
+from orthoglot.study.report.task_tables import examples_table
 from orthoglot.study.tasks import registry
-from orthoglot.study.tasks.examples import EXAMPLES, Shown, read_examples
+from orthoglot.study.tasks.examples import EXAMPLES, read_examples
 from orthoglot.study.tasks.projections import TextMap, read_text_maps
 from orthoglot.study.tasks.registry import NWAY
 
 TEMPLATE = Path(__file__).with_name("table.html.j2")
-Show = Callable[[Cell], tables.Cell]
-NOT_STATED: Mapping[str, Any] = {"languages": [], "known": {}}
+Show = Callable[[PaperCell], Cell]
 logger = logging.getLogger(__name__)
 
 
@@ -63,11 +71,7 @@ def write_paper(run: Run, output: Path) -> None:
     """Write <paper>-table.md, .html, .csv and .json into a folder.
 
     The CSV has one row a cell, the JSON the same cells, the paper's claims, the lines of its figure of gaps, and what
-    is known of the encoders' sizes.
-
-    Args:
-        run: what was measured.
-        output: folder; files of these names are replaced, each whole or not at all.
+    is known of the encoders' sizes. Files of these names are replaced, each whole or not at all.
     """
     paper = run.paper
     known, further, whole = cells(run), further_cells(run), whole_cells(run)
@@ -103,44 +107,38 @@ def write_paper(run: Run, output: Path) -> None:
 
 
 def write_results(paper: str, results: Path, output: Path) -> None:
-    """`write_records` of a report's folder or its file of records, with the examples and languages beside them.
+    """Write the tables of a paper on decomposers or of a suite.
 
+    Args:
+        paper: Its name.
+        results: A report's folder, or its records, which the examples, languages and maps lie beside.
+        output: A folder.
     Raises:
-        DataError: a damaged file; also as `write_records`.
+        ConfigError: no such paper.
+        DataError: no record, or a damaged file.
     """
+    about = load_paper(paper, (*DECOMPOSER_PAPERS, *SUITES))
     folder = results if results.is_dir() else results.parent
     path = folder / LANGUAGES
     try:
-        stated = json.loads(path.read_text(encoding="utf-8")) if holds(path) else NOT_STATED
-        about = {name: stated[name] for name in NOT_STATED}
+        coverage = (
+            json.loads(path.read_text(encoding="utf-8")) if holds(path) else {"languages": [], "known": {}}
+        )
+        languages, known = coverage["languages"], coverage["known"]
     except (ValueError, LookupError, TypeError) as error:
         raise DataError(f"{path}: cannot be read ({error})") from error
     maps: dict[str, dict[str, TextMap]] = {}
-    for name, drawn in read_text_maps(folder / TEXT_MAPS_FILE).items():
+    for name, text_map in read_text_maps(folder / TEXT_MAPS_FILE).items():
         text, _, encoder = name.partition("/")
-        maps.setdefault(text, {})[encoder] = drawn
-    examples = read_examples(folder / EXAMPLES)
-    write_records(paper, read_records(results), output, examples=examples, maps=maps, **about)
-
-
-def write_records(
-    paper: str,
-    records: Sequence[Record],
-    output: Path,
-    *,
-    examples: Sequence[Shown] = (),
-    languages: Sequence[str] = (),
-    known: Mapping[str, Sequence[str]] = MappingProxyType({}),
-    maps: Mapping[str, Mapping[str, TextMap]] = MappingProxyType({}),
-) -> None:
-    """Write the tables of a paper on decomposers or of a suite from the records of one run; the rest as of `Run`.
-
-    Raises:
-        ConfigError: no such paper.
-        DataError: no record, or damaged ones.
-    """
-    about = load_paper(paper, (*DECOMPOSER_PAPERS, *SUITES))
-    run = Run(about, Measured(records), examples=examples, languages=languages, known=known, maps=maps)
+        maps.setdefault(text, {})[encoder] = text_map
+    run = Run(
+        about,
+        Measured(read_records(results)),
+        examples=read_examples(folder / EXAMPLES),
+        languages=languages,
+        known=known,
+        maps=maps,
+    )
     write_paper(run, output)
 
 
@@ -197,15 +195,17 @@ def claim_tables(tested: Sequence[Outcome]) -> list[Table]:
     """A table of all claims, then the cases of each that has any."""
     rows = []
     for outcome in tested:
-        about = [
-            outcome.claim.text,
-            outcome.claim.evidence,
-            ", ".join(outcome.claim.encoders) or "every encoder",
-        ]
-        tone = {outcome.testable: "good", 0: ""}.get(outcome.counts[HOLDS], "")
-        tone = "bad" if outcome.testable and outcome.counts[FAILS] == outcome.testable else tone
+        tone = ""
+        if outcome.testable:
+            tone = {outcome.counts[FAILS]: "bad", outcome.counts[HOLDS]: "good"}.get(outcome.testable, "")
         rows.append(
-            [*map(tables.Cell, about), tables.Cell(outcome.verdict, "", tone), tables.Cell(outcome.reason)]
+            [
+                Cell(outcome.claim.text),
+                Cell(outcome.claim.evidence),
+                Cell(", ".join(outcome.claim.encoders) or "every encoder"),
+                Cell(outcome.verdict, "", tone),
+                Cell(outcome.reason),
+            ]
         )
     note = (
         "Cases of the encoders and methods that a claim is made about. A case holds if its whole interval (95 % unless "
@@ -214,11 +214,8 @@ def claim_tables(tested: Sequence[Outcome]) -> list[Table]:
         "to 2.5 % of the cases hold and 2.5 % not hold (5 % for ratios), whether or not they share sentences: of 24 "
         "cases 0.6 each."
     )
-    columns = ["Claim", "Paper's evidence", "Made about", "Here", "Cases"]
-    return [
-        Table("Claims", note, columns, rows),
-        *(_case_table(outcome) for outcome in tested if outcome.cases),
-    ]
+    claims = Table("Claims", note, ["Claim", "Paper's evidence", "Made about", "Here", "Cases"], rows)
+    return [claims, *(_case_table(outcome) for outcome in tested if outcome.cases)]
 
 
 def _case_table(tested: Outcome) -> Table:
@@ -229,19 +226,22 @@ def _case_table(tested: Outcome) -> Table:
     return Table(tested.claim.text, note, columns, [_case_row(case) for case in tested.cases])
 
 
-def _case_row(case: Case) -> list[tables.Cell]:
-    value = EMPTY
-    if case.value is not None:
-        ends = "" if case.low is None or case.high is None else f"[{case.low:.2f}, {case.high:.2f}]"
-        value = tables.Cell(f"{case.value:.2f}", ends)
-    seeds = " ".join(f"{seed:.2f}" for seed in case.seeds) or "–"
-    tone = {HOLDS: "good", FAILS: "bad"}.get(case.verdict, "") if case.counts else ""
-    decided = tables.Cell(case.verdict if case.counts else f"({case.verdict})", "", tone)
-    names = map(tables.Cell, (case.encoder, case.data, case.quantity))
-    return [*names, value, tables.Cell(seeds), decided, tables.Cell(case.how)]
+def _case_row(case: Case) -> list[Cell]:
+    decided = Cell(f"({case.verdict})")
+    if case.counts:
+        decided = Cell(case.verdict, "", {HOLDS: "good", FAILS: "bad"}.get(case.verdict, ""))
+    return [
+        Cell(case.encoder),
+        Cell(case.data),
+        Cell(case.quantity),
+        EMPTY if case.value is None else number(case, ".2f"),
+        Cell(" ".join(f"{seed:.2f}" for seed in case.seeds) or "–"),
+        decided,
+        Cell(case.how),
+    ]
 
 
-def _section(run: Run, table: str, known: Sequence[Cell], further: Sequence[Cell]) -> Section:
+def _section(run: Run, table: str, known: Sequence[PaperCell], further: Sequence[PaperCell]) -> Section:
     """A table of the paper, with what the run has in addition, and with what variants change."""
     paper_cells = [cell for cell in known if cell.printed.table == table]
     others = [cell for cell in further if cell.printed.table == table]
@@ -251,16 +251,16 @@ def _section(run: Run, table: str, known: Sequence[Cell], further: Sequence[Cell
         "measured": lambda cell: _number(cell, cell.measured),
         "difference": _difference,
     }
+    if run.paper.suite or run.paper.base:
+        paper_cells += others
+    section = Section(_grid(run, title, _how(run, paper_cells), paper_cells, kinds))
     if run.paper.suite:
-        all_cells = paper_cells + others
-        return Section(_grid(run, title, _how(run, all_cells), all_cells, kinds))
-    if not run.paper.base:
-        note = "Encoders and methods of this run in the paper's columns."
-        more = _grid(run, f"Table {table}: what the paper does not have", note, others, kinds)
-        return Section(_grid(run, title, _how(run, paper_cells), paper_cells, kinds), more)
-    all_cells = paper_cells + others
-    return Section(
-        _grid(run, title, _how(run, all_cells), all_cells, kinds), _changes(run, f"Table {table}", all_cells)
+        return section
+    if run.paper.base:
+        return section._replace(more=_changes(run, f"Table {table}", paper_cells))
+    note = "Encoders and methods of this run in the paper's columns."
+    return section._replace(
+        more=_grid(run, f"Table {table}: what the paper does not have", note, others, kinds)
     )
 
 
@@ -279,74 +279,70 @@ def _coverage_table(run: Run, printed: Coverage) -> Table:
 def _example_table(run: Run, table: str, task: str) -> Table:
     """Sentences of this run for a paper's table of sentences; grey where there are none."""
     shown = [example for example in run.examples if example.task == task]
-    listing = tables.examples_table(task, shown)
+    listing = examples_table(task, shown)
     if not shown:
-        grey = tables.Cell(EMPTY.text, NO_DATA, "absent", REASONS[NO_DATA])
-        listing = listing._replace(columns=["Examples"], rows=[[grey]])
+        listing = listing._replace(columns=["Examples"], rows=[[absent(NO_DATA)]])
     return listing._replace(title=f"Table {table}: {listing.title}", note=f"Of this run. {listing.note}")
 
 
-def _map_section(run: Run, text: str, drawn: Mapping[str, TextMap]) -> Section:
+def _map_section(run: Run, text: str, maps: Mapping[str, TextMap]) -> Section:
     """The paper's figure of maps for one text of the run, above the numbers of the same vectors."""
     rows = []
-    for encoder in drawn:
-        names = (Name(encoder, ORIGINAL, SENTENCE, GEOMETRY, text, metric) for metric in SHAPES)
-        numbers = [run.over([(name, ALL)]) for name in names]
-        shown = [EMPTY if number is None else tables.Cell(f"{number.value:.3g}") for number in numbers]
-        rows.append([tables.Cell(encoder), *shown])
+    for encoder in maps:
+        cells = [Cell(encoder)]
+        for metric in SHAPES:
+            shape = run.over([(Name(encoder, ORIGINAL, SENTENCE, GEOMETRY, text, metric), ALL)])
+            cells.append(EMPTY if shape is None else Cell(f"{shape.value:.3g}"))
+        rows.append(cells)
     columns = ["Encoder", *(f"{row}, {name}" for row, name in zip(ROWS, SHAPES.values(), strict=True))]
     title = f"Figure {run.paper.maps}: {text} by encoder"
     note = f"{NOTE} Numbers: of all sentences and languages."
-    return Section(Table(title, note, columns, rows), figure=panels(drawn))
+    return Section(Table(title, note, columns, rows), figure=panels(maps))
 
 
 def _no_maps(run: Run) -> Section:
     """What stands for the figure in a run without the task."""
-    grey = tables.Cell(EMPTY.text, NO_DATA, "absent", REASONS[NO_DATA])
     title = f"Figure {run.paper.maps}: a text in many languages by encoder"
-    return Section(Table(title, "The task `geometry` draws it.", ["Maps"], [[grey]]))
+    return Section(Table(title, "The task `geometry` draws it.", ["Maps"], [[absent(NO_DATA)]]))
 
 
-def _whole_section(run: Run, whole: Sequence[Cell]) -> Section:
+def _whole_section(run: Run, whole: Sequence[PaperCell]) -> Section:
     title, tail = "Whole data sets of this run", ", ".join(run.long_tail)
     note = f"Long tail: directions from or to {tail}; head: the others. " if tail else ""
     kinds: dict[str, Show] = {"measured": lambda cell: _number(cell, cell.measured)}
     levels = _grid(run, title, f"{note}Intervals and marks as above.", whole, kinds)
     if run.parameters:
-        sizes = {_row_heading(run, cell)[0].text: run.parameters.get(cell.encoder) for cell in whole}
-        rows = []
+        sizes = {_row_heading(run, cell)[0]: run.parameters.get(cell.encoder) for cell in whole}
+        levels.columns.append("Parameters at use")
         for row in levels.rows:
-            size = sizes[row[0].text]
-            rows.append([*row, EMPTY if size is None else tables.Cell(f"{size:,}")])
-        levels = levels._replace(columns=[*levels.columns, "Parameters at use"], rows=rows)
+            size = sizes[row[0]]
+            row.append(EMPTY if size is None else Cell(f"{size:,}"))
     return Section(levels, _changes(run, title, whole) if run.paper.base else None)
 
 
-def _changes(run: Run, title: str, shown: Sequence[Cell]) -> Table:
+def _changes(run: Run, title: str, shown: Sequence[PaperCell]) -> Table:
     """What each variant changes."""
     less = f"less {run.paper.variants[run.paper.base].label}"
     note = (
         f"Published number {less}'s; measured number {less}'s of the same seed. Intervals and marks as above."
     )
     rivals = [cell for cell in shown if cell.printed.encoder != run.paper.base]
-    kinds: dict[str, Show] = {
-        "published": lambda cell: _published(
-            cell, "" if cell.printed_less_base is None else _text(cell, cell.printed_less_base, "+")
-        ),
-        "measured": _less_base,
-    }
+    kinds: dict[str, Show] = {"published": _published_less_base, "measured": _less_base}
     return _grid(run, f"{title}: {less}", note, rivals, kinds)
 
 
-def _how(run: Run, shown: Sequence[Cell]) -> str:
+def _how(run: Run, shown: Sequence[PaperCell]) -> str:
     """How the numbers were made, and what the small print means."""
-    if run.confidence is None:
-        made = "Measured: mean over seeds [95 % interval over sentences] ± standard deviation over seeds"
-    else:
+    made = "Measured: mean over seeds [95 % interval over sentences] ± standard deviation over seeds"
+    if run.confidence is not None:
         seeds = next((list(cell.measured.by_seed) for cell in shown if cell.measured), [])
-        interval = f"[Student's {run.confidence:.0%} interval over them]" if len(seeds) > 1 else "no interval"
-        made = f"Measured: mean over {len(seeds)} seeds ({', '.join(map(str, seeds))}), {interval}; sentences and "
-        made += "training text are taken as fixed. Colour: interval and all seeds on one side of 0"
+        over_seeds = (
+            f"[Student's {run.confidence:.0%} interval over them]" if len(seeds) > 1 else "no interval"
+        )
+        made = (
+            f"Measured: mean over {len(seeds)} seeds ({', '.join(map(str, seeds))}), {over_seeds}; sentences and "
+            "training text are taken as fixed. Colour: interval and all seeds on one side of 0"
+        )
     return (
         f"{made}; in the paper's scale, {P_AT_1} in percent. Difference: measured minus published. A mean over part of "
         "the languages is compared with the paper's mean over the same ones where it prints each of them (small). "
@@ -355,11 +351,11 @@ def _how(run: Run, shown: Sequence[Cell]) -> str:
     )
 
 
-def _grid(run: Run, title: str, note: str, shown: Sequence[Cell], kinds: Mapping[str, Show]) -> Table:
+def _grid(run: Run, title: str, note: str, shown: Sequence[PaperCell], kinds: Mapping[str, Show]) -> Table:
     """Rows by encoder, method and view, a line for each kind of number; columns as in the paper."""
     columns = list(dict.fromkeys(cell.printed.column for cell in shown))
     variants = bool(run.paper.variants)
-    groups: dict[tuple[str, ...], dict[tuple[str, str], list[Cell]]] = {}
+    groups: dict[tuple[str, ...], dict[tuple[str, str], list[PaperCell]]] = {}
     for cell in shown:
         names: tuple[str, ...] = (cell.printed.encoder, cell.printed.method, cell.printed.view)
         # What the paper fine-tunes in an ablation stands in the row of what it does not.
@@ -380,22 +376,22 @@ def _grid(run: Run, title: str, note: str, shown: Sequence[Cell], kinds: Mapping
                 if there[kind]:
                     by_column = {cell.printed.column: show(cell) for cell in row_cells}
                     line = [by_column.get(column, EMPTY) for column in columns]
-                    name = tables.Cell(kind, "" if kind == "published" else reading)
+                    name = Cell(kind, "" if kind == "published" else reading)
                     rows.append([*_row_heading(run, first[0]), name, *line])
     lead = ["Variant"] if variants else ["Encoder", "Method", "View"]
     headings = [*lead, "", *(heading(run.paper, column) for column in columns)]
     return Table(title, " ".join([note, *_legend(run, shown)]), headings, rows)
 
 
-def _row_heading(run: Run, cell: Cell) -> list[tables.Cell]:
+def _row_heading(run: Run, cell: PaperCell) -> list[Cell]:
     printed = cell.printed
     if run.paper.variants:
         variant = run.paper.variants.get(printed.encoder)
-        return [tables.Cell(variant.label if variant else printed.encoder)]
+        return [Cell(variant.label if variant else printed.encoder)]
     # Each metric of the geometry has its own arrow.
     plain = printed.view == SENTENCE or not registry.load(printed.task).BETTER
     view = printed.view if plain else f"{printed.view} {ARROWS[better(printed.task, printed.view)]}"
-    return [tables.Cell(printed.encoder), tables.Cell(printed.method), tables.Cell(view)]
+    return [Cell(printed.encoder), Cell(printed.method), Cell(view)]
 
 
 def heading(paper: Paper, column: tuple[str, ...]) -> str:
@@ -415,95 +411,101 @@ def heading(paper: Paper, column: tuple[str, ...]) -> str:
     return f"{paper.headings.get(f'{dataset} xx', '')} {ways.get(direction, subset)}".strip()
 
 
-def _text(cell: Cell, value: float, sign: str = "") -> str:
+def _text(cell: PaperCell, value: float, sign: str = "") -> str:
     digits = {"-1..1": 3, "0..1": 4, "nats": 4, "seconds": 0}.get(cell.printed.scale, 2)
-    return f"{round(value, digits) + 0.0:{sign}.{digits}f}"
+    return f"{value:{sign}z.{digits}f}"
 
 
-def _published(cell: Cell, text: str) -> tables.Cell:
-    shown = tables.Cell(text) if text else EMPTY
+def _published(cell: PaperCell, text: str) -> Cell:
+    shown = Cell(text) if text else EMPTY
     return shown if cell.encoder else _absent(cell, shown)
 
 
-def _absent(cell: Cell, shown: tables.Cell = EMPTY) -> tables.Cell:
+def _published_less_base(cell: PaperCell) -> Cell:
+    less = cell.printed_less_base
+    return _published(cell, "" if less is None else _text(cell, less, "+"))
+
+
+def _absent(cell: PaperCell, shown: Cell = EMPTY) -> Cell:
     """What stands for a number that was not measured: grey, with the reason."""
     return shown._replace(small=cell.reason, tone="absent", hint=cell.why)
 
 
-def _number(cell: Cell, number: Number | None, sign: str = "", sd: bool = True) -> tables.Cell:
+def _number(cell: PaperCell, value: Number | None, sign: str = "", sd: bool = True) -> Cell:
     """A number with its interval, its standard deviation, how much of the paper's data it is of, and the candidates."""
-    if number is None:
+    if value is None:
         return _absent(cell)
     small = []
-    if number.ends:
-        low, high = (_text(cell, end, sign) for end in number.ends)
-        small.append(f"[{low}, {high}]")
-    if sd and number.sd is not None:
-        small.append(f"± {_text(cell, number.sd)}")
+    if value.ends:
+        small.append("[{}, {}]".format(*(_text(cell, end, sign) for end in value.ends)))
+    if sd and value.sd is not None:
+        small.append(f"± {_text(cell, value.sd)}")
     if cell.missing:
         # A pair of languages is two of the paper's directions.
         unit = " pairs" if cell.printed.task == NWAY else ""
         small.append(f"{len(cell.over)} of {len(cell.over) + len(cell.missing)}{unit}")
-    among = [cell.among(), cell.stand_in and f"on {cell.stand_in}"]
-    return tables.Cell(_text(cell, number.value, sign), " ".join([*small, *filter(None, among)]))
+    if among := cell.among():
+        small.append(among)
+    if cell.stand_in:
+        small.append(f"on {cell.stand_in}")
+    return Cell(_text(cell, value.value, sign), " ".join(small))
 
 
-def _difference(cell: Cell) -> tables.Cell:
+def _difference(cell: PaperCell) -> Cell:
     if cell.difference is None:
         return EMPTY
-    against = [] if cell.like is None else [f"to {_text(cell, cell.like)}"]
-    mark = [] if cell.like_for_like else ["≠"]
-    return tables.Cell(_text(cell, cell.difference, "+"), " ".join(against + mark))
+    small = []
+    if cell.like is not None:
+        small.append(f"to {_text(cell, cell.like)}")
+    if not cell.like_for_like:
+        small.append("≠")
+    return Cell(_text(cell, cell.difference, "+"), " ".join(small))
 
 
-def _less_base(cell: Cell) -> tables.Cell:
+def _less_base(cell: PaperCell) -> Cell:
     shown = _number(cell, cell.less_base, "+", sd=False)
     if cell.less_base is None or cell.less_base.ends is None:
         return shown
     values = (*cell.less_base.ends, *cell.less_base.by_seed.values())
     more, less = ("bad", "good") if cell.printed.task == TIME else ("good", "bad")
-    tone = more if min(values) > 0 else less if max(values) < 0 else ""
-    return shown._replace(tone=tone)
+    if min(values) > 0:
+        return shown._replace(tone=more)
+    return shown._replace(tone=less) if max(values) < 0 else shown
 
 
-def _legend(run: Run, shown: Sequence[Cell]) -> list[str]:
+def _legend(run: Run, shown: Sequence[PaperCell]) -> list[str]:
     """Which reasons, languages and doubts the cells name."""
     reasons = dict.fromkeys((cell.reason, cell.why) for cell in shown if cell.reason)
     legend = [f"{reason.capitalize()}: {why}." for reason, why in reasons]
-    partial: dict[str, None] = {}
-    for cell in shown:
-        if cell.over and cell.missing:
-            have, lack = (
-                " ".join(_short(member) for member in members) for members in (cell.over, cell.missing)
-            )
-            partial[f"{cell.printed.dataset} was measured on {have}; not on {lack}."] = None
-    legend += partial
+    partial = [
+        f"{cell.printed.dataset} was measured on {_short(cell.over)}; not on {_short(cell.missing)}."
+        for cell in shown
+        if cell.over and cell.missing
+    ]
+    legend += dict.fromkeys(partial)
     if any(cell.measured is not None and cell.printed.task == TIME for cell in shown):
         theirs = f"; the paper's are of {run.paper.hardware}" if run.paper.hardware else ""
         legend.append(f"Seconds: all steps, without validation and saving, on {run.hardware}{theirs}.")
     if any(cell.measured is not None and cell.measured.averaged for cell in shown):
         legend.append("The interval of a mean over part of a data set is at least as wide as it should be.")
-    doubts: dict[str, list[Cell]] = {}
+    doubts: dict[str, list[Printed]] = {}
     for cell in shown:
         if cell.printed.note:
-            doubts.setdefault(cell.printed.note, []).append(cell)
-    return legend + [f"{_doubted(run, doubted)}: {note}." for note, doubted in doubts.items()]
+            doubts.setdefault(cell.printed.note, []).append(cell.printed)
+    for note, doubted in doubts.items():
+        about = " and ".join(dict.fromkeys(heading(run.paper, printed.column) for printed in doubted))
+        if len(doubted) == 1 and not run.paper.variants:
+            about = f"{doubted[0].encoder} {doubted[0].method} {doubted[0].view}, {about}"
+        legend.append(f"{about}: {note}.")
+    return legend
 
 
-def _doubted(run: Run, shown: Sequence[Cell]) -> str:
-    """Which cells a note is about: one by name, several by their columns."""
-    printed = shown[0].printed
-    if len(shown) == 1 and not run.paper.variants:
-        return f"{printed.encoder} {printed.method} {printed.view}, {heading(run.paper, printed.column)}"
-    return " and ".join(dict.fromkeys(heading(run.paper, cell.printed.column) for cell in shown))
+def _short(members: Sequence[str]) -> str:
+    """Pairs with English by their other language: "en-de" is "de"; "en-en" stays."""
+    return " ".join(member if member == "en-en" else member.removeprefix("en-") for member in members)
 
 
-def _short(member: str) -> str:
-    """A pair with English by its other language: "en-de" is "de"; "en-en" stays."""
-    return member if member == "en-en" else member.removeprefix("en-")
-
-
-def _lead(known: Sequence[Cell]) -> str:
+def _lead(known: Sequence[PaperCell]) -> str:
     here = [cell for cell in known if cell.measured is not None]
     like = sum(cell.like_for_like for cell in here)
     missing = Counter(cell.reason for cell in known if cell.reason)

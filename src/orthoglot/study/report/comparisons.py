@@ -47,6 +47,13 @@ class Question(NamedTuple):
     baseline_view: str
 
 
+class Side(NamedTuple):
+    """One side of a comparison by one metric."""
+
+    scores: Pairs
+    columns: dict[str, list[int]]  # numbers of its columns, by language pair
+
+
 class Difference(NamedTuple):
     """A paired difference, ours minus theirs, in the unit of the scores."""
 
@@ -83,18 +90,17 @@ def compare_methods(
 
     Args:
         scored: {(encoder, method): per-item scores}.
-        settings: resampling.
-        made: facts of all of them.
+        settings: Resampling.
+        made: Facts that all records state.
         hosts: {method: the method that it extends}; None or no entry for a method without one.
-        measures: what is computed of the scores of each measure.
+        measures: The metrics of each measure.
     Source: docs/papers.md#protocol-significance.
     """
     asked: dict[tuple[str, str, str], list[Question]] = defaultdict(list)
     for question in questions(scored.keys(), hosts):
-        for key in dict.fromkeys(
-            (*key[:2], key.measure) for key in scored[question.encoder, question.method]
-        ):
-            asked[key].append(question)
+        scores = scored[question.encoder, question.method]
+        for about in dict.fromkeys((key.task, key.dataset, key.measure) for key in scores):
+            asked[about].append(question)
     facts = {
         "test": "paired-bootstrap",
         "resamples": settings.resamples,
@@ -149,28 +155,28 @@ def differences(
         DataError: two sides were not scored on the same items, or have no item in common.
     """
     columns = SharedColumns()
-    sides = [_on_common_items(*contest) for contest in contests]
-    numbers = {
-        metric: [tuple(_columns(columns, task, metric, side) for side in both) for both in sides]
+    common = [_on_common_items(*contest) for contest in contests]
+    sides = {
+        metric: [[Side(pairs, _columns(columns, task, metric, pairs)) for pairs in both] for both in common]
         for metric in measures[measure]
     }
     generator = np.random.default_rng(derive(settings.seed, "compare", task, dataset, measure))
-    resampled = resample(columns.found, resamples=settings.resamples, generator=generator)
+    resampled = resample(columns.columns, resamples=settings.resamples, generator=generator)
     signs = ("",) if measure in PROPORTIONS else ("", SIZE)
     return {
         f"{sign}{metric.name}": [
-            _difference(columns, resampled, metric, both, at, settings.confidence, size=sign == SIZE)
-            for both, at in zip(sides, numbers[metric], strict=True)
+            _difference(columns, resampled, metric, mine, other, settings.confidence, size=sign == SIZE)
+            for mine, other in sides[metric]
         ]
         for sign in signs
         for metric in measures[measure]
     }
 
 
-def _columns(columns: SharedColumns, task: str, metric: Metric, side: Pairs) -> dict[str, list[int]]:
-    """The columns of one side by language pair: of hits one for all seeds, of other statistics one per seed."""
+def _columns(columns: SharedColumns, task: str, metric: Metric, pairs: Pairs) -> dict[str, list[int]]:
+    """The columns of one side: of hits one for all seeds, of other statistics one per seed."""
     numbers = {}
-    for pair, by_seed in side.items():
+    for pair, by_seed in pairs.items():
         scores = list(by_seed.values())
         scores = [pool(scores)] if metric.name in PROPORTIONS else scores
         numbers[pair] = [columns.add(f"{task} {pair}", seed_scores, metric) for seed_scores in scores]
@@ -181,60 +187,52 @@ def _difference(
     columns: SharedColumns,
     resampled: Resampled,
     metric: Metric,
-    sides: tuple[Pairs, Pairs],
-    numbers: Sequence[Mapping[str, list[int]]],
+    mine: Side,
+    other: Side,
     confidence: float,
     *,
     size: bool,
 ) -> Difference | None:
-    """The difference of two sides with the numbers of their columns; `size`: of their absolute values."""
-    our_columns, their_columns = numbers
+    """The difference of two sides; `size`: of their absolute values."""
     defined = [
         pair
-        for pair in our_columns
-        if not np.isnan(resampled.values[[*our_columns[pair], *their_columns[pair]]]).any()
+        for pair in mine.columns
+        if not np.isnan(resampled.values[[*mine.columns[pair], *other.columns[pair]]]).any()
     ]
     if not defined:
         return None
-    mine, my_draws, _ = mean_of(resampled, {pair: our_columns[pair] for pair in defined})
-    other, other_draws, _ = mean_of(resampled, {pair: their_columns[pair] for pair in defined})
-    assert my_draws is not None
-    assert other_draws is not None
-    levels = [_by_seed(side, at, resampled, metric) for side, at in zip(sides, numbers, strict=True)]
-    by_pair = [paired(levels[0][pair], levels[1][pair]) for pair in defined]
+    (our_value, ours, _), (their_value, theirs, _) = (
+        mean_of(resampled, {pair: side.columns[pair] for pair in defined}) for side in (mine, other)
+    )
+    assert ours is not None
+    assert theirs is not None
+    by_pair = [
+        paired(*(_by_seed(side, pair, resampled, metric) for side in (mine, other))) for pair in defined
+    ]
     by_seed = {
         seed: np.mean([of_pair[seed] for of_pair in by_pair], axis=0)
         for seed in sorted(set.intersection(*map(set, by_pair)))
     }
     if size:
-        mine, other, my_draws, other_draws = abs(mine), abs(other), abs(my_draws), abs(other_draws)
+        our_value, their_value, ours, theirs = abs(our_value), abs(their_value), abs(ours), abs(theirs)
         by_seed = {seed: abs(both) for seed, both in by_seed.items()}
-    value, draws = mine - other, my_draws - other_draws
-    keys = [columns.keys(our_columns[pair]) for pair in defined]
+    value, draws = our_value - their_value, ours - theirs
+    keys = [columns.keys(mine.columns[pair]) for pair in defined]
     interval, sign_p = percentile(value, draws, confidence=confidence, keys=keys), None
     if metric.name in PROPORTIONS:
         interval = not_empty(interval, confidence)
-        scores = [
-            [columns.found[side[pair][0]].scores for side in (our_columns, their_columns)] for pair in defined
-        ]
-        sign_p = sign_test([Scores(ours.values - theirs.values, ours.keys) for ours, theirs in scores])
-    apart = {seed: float(ours - theirs) for seed, (ours, theirs) in by_seed.items()}
+        hits = [[columns.columns[side.columns[pair][0]].scores for side in (mine, other)] for pair in defined]
+        sign_p = sign_test([Scores(our.values - their.values, our.keys) for our, their in hits])
+    apart = {seed: float(our - their) for seed, (our, their) in by_seed.items()}
     return Difference(interval, bootstrap_p(value, draws), sign_p, apart)
 
 
-def _by_seed(
-    side: Pairs, numbers: Mapping[str, list[int]], resampled: Resampled, metric: Metric
-) -> dict[str, dict[int, float]]:
-    """The observed statistic of one side by language pair and seed."""
+def _by_seed(side: Side, pair: str, resampled: Resampled, metric: Metric) -> dict[int, float]:
+    """The observed statistic of one side in a language pair, by seed."""
     if metric.name in PROPORTIONS:
-        return {
-            pair: {seed: float(np.nanmean(scores.values)) for seed, scores in by_seed.items()}
-            for pair, by_seed in side.items()
-        }
-    return {
-        pair: {seed: float(resampled.values[at]) for seed, at in zip(by_seed, numbers[pair], strict=True)}
-        for pair, by_seed in side.items()
-    }
+        return {seed: float(np.nanmean(scores.values)) for seed, scores in side.scores[pair].items()}
+    numbers = zip(side.scores[pair], side.columns[pair], strict=True)
+    return {seed: float(resampled.values[number]) for seed, number in numbers}
 
 
 def _on_common_items(mine: Scored, other: Scored) -> tuple[Pairs, Pairs]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from orthoglot.study.report.tables import EMPTY, Cell, Table
+from orthoglot.study.report.table import EMPTY, Cell, Table
 
 SPLITS = ("train", "valid", "test")
 Counts = Mapping[str, Any]

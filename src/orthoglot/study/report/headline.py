@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
@@ -10,7 +12,7 @@ import pandas as pd
 from orthoglot.statistics.records import P_AT_1
 from orthoglot.study.report.comparisons import ORIGINAL
 from orthoglot.study.report.frame import comparisons, rows, where
-from orthoglot.study.report.queries import PROBE, overall, significance, undivided
+from orthoglot.study.report.queries import PROBE, overall, significance, undivided_as_meaning
 from orthoglot.study.tasks.registry import NWAY
 
 Role = Literal["undivided", "ours", "published", "best"]
@@ -69,48 +71,50 @@ def headline(
     lowest by language, both on average over the encoders: a choice made on the scores that are shown.
 
     Args:
-        records: as `orthoglot.study.report.frame.frame` makes them.
-        most: methods. Of more, the first of these are kept: undivided, ours, the best of each family by rank, the
-            other published ones by rank.
-        authors: learning rate of a method's authors by its terms, "NAME=WEIGHT".
+        records: A table as `orthoglot.study.report.frame.frame` makes it.
+        most: How many methods at most. The first of these are taken: undivided, ours, the best of each family by rank,
+            the other published ones by rank.
+        authors: The learning rate of a method's authors by its terms, "NAME=WEIGHT".
     Returns:
         Rows by encoder, then method; none if no encoder was scored by retrieval.
     """
     scores = answers(records)
     if scores.empty:
         return []
-    facts = {
-        row.method: {"architecture": row.architecture, "terms": row.terms}
-        for row in rows(scores.drop_duplicates("method"))
-    }
-    families = {method: family(stated) for method, stated in facts.items()}
-    trainings = {row.method: _training(row, authors or {}) for row in rows(scores.drop_duplicates("method"))}
-    roles = _roles(scores, facts, families)
-    chosen = {method: role for method, role in roles.items() if method in list(roles)[:most]}
+    # A row of each method has the facts that are the same in all of them.
+    facts = {row.method: row for row in rows(scores.drop_duplicates("method"))}
+    families = {method: family(row.architecture, row.terms) for method, row in facts.items()}
+    roles = dict(list(_roles(scores, facts, families).items())[:most])
     order = list(dict.fromkeys([UNDIVIDED, OURS, *families.values()]))
-    methods = sorted(chosen, key=lambda name: (order.index(families[name]), list(families).index(name)))
+    methods = sorted(roles, key=lambda name: (order.index(families[name]), list(families).index(name)))
     changes = where(comparisons(records), baseline=ORIGINAL, compared=P_AT_1, view="meaning")
     changed = {(row.encoder, row.method, row.task, row.dataset): row for row in rows(changes)}
     scored = {(row.encoder, row.method, row.view): row for row in rows(scores)}
-    probes = {(row.encoder, row.method): _score(row) for row in rows(_meaning(records, PROBE))}
-    shown = []
-    for encoder in scores["encoder"].unique():
-        for method in methods:
-            meaning, language = (scored.get((encoder, method, view)) for view in ("meaning", "language"))
-            if meaning is not None:
-                change = changed.get((encoder, method, meaning.task, meaning.dataset))
-                shown.append(
-                    Row(
-                        *(encoder, method, families[method], chosen[method], meaning.task, meaning.dataset),
-                        meaning=_score(meaning),
-                        language=None if language is None else _score(language),
-                        change=None if change is None else _score(change),
-                        tone="" if change is None else significance(change),
-                        probe=probes.get((encoder, method)),
-                        training=trainings[method],
-                    )
-                )
-    return shown
+    probed = where(undivided_as_meaning(overall(records), records), task=PROBE, view="meaning")
+    probes = {(row.encoder, row.method): row for row in rows(probed)}
+    answer = []
+    for encoder, method in product(scores["encoder"].unique(), methods):
+        meaning = scored.get((encoder, method, "meaning"))
+        if meaning is None:
+            continue
+        change = changed.get((encoder, method, meaning.task, meaning.dataset))
+        answer.append(
+            Row(
+                encoder=encoder,
+                method=method,
+                family=families[method],
+                role=roles[method],
+                task=meaning.task,
+                dataset=meaning.dataset,
+                meaning=_score(meaning),
+                language=_score(scored.get((encoder, method, "language"))),
+                change=_score(change),
+                tone="" if change is None else significance(change),
+                probe=_score(probes.get((encoder, method))),
+                training=_training(facts[method], authors or {}),
+            )
+        )
+    return answer
 
 
 def best_first(divided: Sequence[Row]) -> list[Row]:
@@ -118,11 +122,11 @@ def best_first(divided: Sequence[Row]) -> list[Row]:
     return sorted(divided, key=lambda row: (row.tone != "good", -row.meaning.value))
 
 
-def sentences(found: Sequence[Row]) -> list[tuple[str, str]]:
+def sentences(answer: Sequence[Row]) -> list[tuple[str, str]]:
     """What to remember of each encoder, as (encoder, the rest of the sentence)."""
     lines = []
-    for encoder in dict.fromkeys(row.encoder for row in found):
-        of_encoder = [row for row in found if row.encoder == encoder]
+    for encoder in dict.fromkeys(row.encoder for row in answer):
+        of_encoder = [row for row in answer if row.encoder == encoder]
         whole = next((row for row in of_encoder if row.role == "undivided"), None)
         divided = [row for row in of_encoder if row.role != "undivided"]
         if not divided:
@@ -156,9 +160,7 @@ def answers(records: pd.DataFrame) -> pd.DataFrame:
 
     The undivided vector is its own meaning view; other methods' sentence view is left out.
     """
-    values = where(overall(records), metric=P_AT_1)
-    whole = values["method"].isin(undivided(records))
-    values = values.assign(view=values["view"].mask(whole, "meaning"))
+    values = undivided_as_meaning(where(overall(records), metric=P_AT_1), records)
     values = values[(values["view"] != "sentence") & values["task"].isin(ANSWERS)]
     chosen = []
     for _, scores in values.groupby("encoder", sort=False):
@@ -168,71 +170,63 @@ def answers(records: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(chosen) if chosen else values
 
 
-def _meaning(records: pd.DataFrame, task: str) -> pd.DataFrame:
-    """Overall scores of the meaning view, and of undivided vectors."""
-    values = where(overall(records), task=task)
-    whole = values["method"].isin(undivided(records)) & (values["view"] == "sentence")
-    return values[(values["view"] == "meaning") | whole]
-
-
-def family(facts: Mapping[str, str]) -> str:
-    """The family of a method, from the facts that its records state."""
-    architecture, terms = facts["architecture"], facts["terms"]
-    papers = sorted({term.split(".")[0] for term in terms.split(",") if term})
+def family(architecture: str, terms: str) -> str:
+    """The family of a method, from what its records state."""
     if architecture == ORIGINAL:
         return UNDIVIDED
     if architecture in OUR_ARCHITECTURES:
         return OURS
+    papers = sorted({term.split(".")[0] for term in terms.split(",") if term})
     hosts = [paper for paper in papers if paper not in ADDED]
     return " + ".join(PAPERS.get(paper, paper) for paper in hosts or papers) or CLOSED_FORM
 
 
 def _training(row: Any, authors: Mapping[frozenset[str], str]) -> str:
-    """What `Row.training` says of a method."""
     training = getattr(row, "training", None)
     if not isinstance(training, str):  # a closed form, or records of an earlier version
         return ""
     rate = authors.get(frozenset(row.terms.split(",")))
-    return (
-        training if rate is None or training.endswith(f" at {rate}") else f"{training} (its authors: {rate})"
-    )
+    if rate is None or training.endswith(f" at {rate}"):
+        return training
+    return f"{training} (its authors: {rate})"
 
 
-def _roles(
-    scores: pd.DataFrame, facts: Mapping[str, Mapping[str, str]], families: Mapping[str, str]
-) -> dict[str, Role]:
+def _roles(scores: pd.DataFrame, facts: Mapping[str, Any], families: Mapping[str, str]) -> dict[str, Role]:
     """The roles of the methods to show; those to keep where there are too many come first."""
     means = scores.groupby(["method", "view"])["value"].mean()
+    members: dict[str, list[str]] = defaultdict(list)
+    for method, name in families.items():
+        members[name].append(method)
 
-    def rank(method: str) -> tuple[float, float]:
-        return -round(means[method, "meaning"], 1), means.get((method, "language"), 0.0)
+    def ranked(methods: Iterable[str]) -> list[str]:
+        return sorted(
+            methods,
+            key=lambda method: (-round(means[method, "meaning"], 1), means.get((method, "language"), 0.0)),
+        )
 
-    trained = [
-        name for name in dict.fromkeys(families.values()) if name not in (UNDIVIDED, OURS, CLOSED_FORM)
-    ]
-    members = {
-        name: [method for method in families if families[method] == name] for name in [CLOSED_FORM, *trained]
-    }
+    whole, ours = members.pop(UNDIVIDED, []), members.pop(OURS, [])
+    best = {ranked(group)[0] for group in members.values()}
     published = {
-        method for name in trained for method in [m for m in members[name] if _is_published(facts[m])][:1]
+        next(filter(lambda method: _is_published(facts[method]), group), "")
+        for name, group in members.items()
+        if name != CLOSED_FORM
     }
-    best = {min(group, key=rank) for group in members.values() if group}
-    groups: list[tuple[Role, list[str]]] = [
-        ("undivided", [method for method in families if families[method] == UNDIVIDED]),
-        ("ours", sorted((method for method in families if families[method] == OURS), key=rank)),
-        ("best", sorted(best, key=rank)),
-        ("published", sorted(published - best, key=rank)),
-    ]
-    return {
-        method: "published" if method in published else role for role, methods in groups for method in methods
+    roles: dict[str, Role] = dict.fromkeys(whole, "undivided")
+    roles |= dict.fromkeys(ranked(ours), "ours")
+    roles |= {
+        method: "published" if method in published else "best"
+        for method in ranked(families)
+        if method in best
     }
+    roles |= dict.fromkeys(ranked(method for method in families if method in published - best), "published")
+    return roles
 
 
-def _is_published(facts: Mapping[str, str]) -> bool:
+def _is_published(facts: Any) -> bool:
     """Whether a method has the terms of one paper alone, on vectors that are not centred."""
-    papers = {term.split(".")[0] for term in facts["terms"].split(",")}
-    return len(papers) == 1 and " " not in facts["architecture"]
+    papers = {term.split(".")[0] for term in facts.terms.split(",")}
+    return len(papers) == 1 and " " not in facts.architecture
 
 
-def _score(row: Any) -> Score:
-    return Score(row.value, row.low, row.high)
+def _score(row: Any) -> Any:
+    return None if row is None else Score(row.value, row.low, row.high)

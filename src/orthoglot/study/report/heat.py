@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from orthoglot.statistics.records import ALL, PROPORTIONS
-from orthoglot.study.report.frame import rows, where
+from orthoglot.study.report.frame import where
 from orthoglot.study.report.language_families import family
-from orthoglot.study.report.queries import undivided
+from orthoglot.study.report.queries import undivided, undivided_as_meaning
 
-# The deepest colour stands for the change that this share of a method's scores does not exceed, and this share of the
-# methods in turn, so that one far from all others does not bleach them; and for at least so many points.
+# The deepest colour is the change that SHARE of a method's scores, of OF_METHODS of the methods, do not exceed, so that
+# one far from all others does not bleach them; and at least LEAST_SCALE points.
 SHARE, OF_METHODS, LEAST_SCALE = 0.9, 0.75, 1.0
 LEAST_FAMILIES = 3
 
@@ -28,17 +28,14 @@ class Square(NamedTuple):
 
 
 class HeatMap(NamedTuple):
-    """Scores of one encoder by one view; `scale` is the least change in points that has the deepest colour.
-
-    `against` is what the change is from.
-    """
+    """Scores of one encoder by one view."""
 
     heading: str
     columns: list[str]
     rows: list[tuple[str, list[Square]]]
-    scale: float
+    scale: float  # the least change in points that has the deepest colour
     corner: str = "Language"
-    against: str = "the undivided vector"
+    against: str = "the undivided vector"  # what the change is from
 
 
 def heat_maps(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Iterator[HeatMap]:
@@ -93,14 +90,12 @@ def _by_family(values: pd.DataFrame) -> pd.DataFrame:
 
 def _family_map(heading: str, grid: pd.DataFrame, change: pd.DataFrame, against: str) -> HeatMap:
     scale = max(LEAST_SCALE, float(np.nanquantile(change.abs(), SHARE)))
+    columns = list(grid.columns)
     lines = [
-        (
-            str(name),
-            [_square(grid.loc[name, other], change.loc[name, other], scale) for other in grid.columns],
-        )
+        (name, [_square(grid.loc[name, other], change.loc[name, other], scale) for other in columns])
         for name in grid.index
     ]
-    return HeatMap(heading, [str(name) for name in grid.columns], lines, scale, "From \\ to", against)
+    return HeatMap(heading, columns, lines, scale, "From \\ to", against)
 
 
 def _square(value: float, change: float, scale: float) -> Square:
@@ -112,49 +107,37 @@ def _square(value: float, change: float, scale: float) -> Square:
 def _values(records: pd.DataFrame, task: str, dataset: str, metric: str) -> tuple[pd.DataFrame, pd.Series]:
     """Means over seeds of the meaning view and of the undivided vector, and which of them are the latter's."""
     values = where(records[records["seed"].isna()], task=task, dataset=dataset, metric=metric)
-    whole = values["method"].isin(undivided(records))
-    kept = (values["view"] == "meaning") | (whole & (values["view"] == "sentence"))
-    return values[kept], whole[kept]
+    values = where(undivided_as_meaning(values, records), view="meaning")
+    return values, values["method"].isin(undivided(records))
 
 
 def _heat_map(encoder: str, table: pd.DataFrame, whole: pd.Series, scores: pd.DataFrame) -> HeatMap:
     methods = list(scores["method"].unique())
-    means = table.groupby(["language", "method"], sort=False)["value"].mean().reset_index()
-    grid = {(row.language, row.method): row.value for row in rows(means)}
     reference = next(iter(scores.loc[whole, "method"].unique()), None)
-    changes = {
-        (language, method): value - grid[language, reference]
-        for (language, method), value in grid.items()
-        if reference is not None and (language, reference) in grid
-    }
-    sizes: dict[str, list[float]] = {}
-    for (_, method), change in changes.items():
-        if method != reference:
-            sizes.setdefault(method, []).append(abs(change))
-    by_method = [np.quantile(changed, SHARE) for changed in sizes.values()]
-    scale = (
-        max(LEAST_SCALE, float(np.quantile(by_method, OF_METHODS, method="lower"))) if sizes else LEAST_SCALE
-    )
+    grid = table.groupby(["language", "method"], sort=False)["value"].mean().unstack()
+    grid = grid.reindex(index=table["language"].unique(), columns=methods)
+    changes = grid * np.nan if reference is None else grid.sub(grid[reference], axis="index")
+    depths = changes.drop(columns=reference or []).abs().quantile(SHARE).dropna()
+    scale = LEAST_SCALE
+    if len(depths):
+        scale = max(scale, float(np.quantile(depths, OF_METHODS, method="lower")))
     lines = []
-    for language in table["language"].unique():
+    for language in grid.index:
         squares = []
         for method in methods:
-            if (language, method) not in grid:
-                squares.append(Square())
-                continue
-            change = changes.get((language, method), 0.0)
-            shown = "" if method == reference or reference is None else f"{change:+.1f}"
-            squares.append(_square(grid[language, method], change, scale)._replace(change=shown))
-        lines.append((str(language), squares))
+            value, change = float(grid.loc[language, method]), float(changes.loc[language, method])
+            square = _square(value, 0.0 if np.isnan(change) else change, scale)
+            if method == reference or reference is None:
+                square = square._replace(change="")
+            squares.append(square)
+        lines.append((language, squares))
     return HeatMap(encoder, methods, lines, scale)
 
 
 def _by_language(values: pd.DataFrame, *, pairs: bool) -> pd.DataFrame:
-    """A row per score and language that it is of: the other language of pairs that all share one, else both.
+    """A row per score and language of its pair; only the other language where all pairs share one.
 
-    Args:
-        values: with subsets "a->b" or "a-b".
-        pairs: name the pair where the subsets share no language, as graded pairs are not directions.
+    With `pairs`, which are not directions, a score belongs to its pair where the pairs share no language.
     """
     sides = values["subset"].str.split("->|-(?!>)", regex=True)
     pivots = set.intersection(*map(set, sides)) if len(sides) else set()

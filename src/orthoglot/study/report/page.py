@@ -19,7 +19,7 @@ from orthoglot.drawing.svg import Spec, file, svg
 from orthoglot.languages import parse_pair
 from orthoglot.statistics.records import P_AT_1, Record, write_records
 from orthoglot.study.pretraining import emma_x_diagnostics as diagnostics
-from orthoglot.study.report import maps, plots, queries, tables
+from orthoglot.study.report import maps, overview, plots, queries
 from orthoglot.study.report.comparisons import compare_methods
 from orthoglot.study.report.corpus_tables import corpus_tables
 from orthoglot.study.report.frame import frame, rows, where
@@ -29,7 +29,8 @@ from orthoglot.study.report.maps import Panel
 from orthoglot.study.report.panels import NOTE, panels
 from orthoglot.study.report.plots import History
 from orthoglot.study.report.sources import Gathered, Sources, gather
-from orthoglot.study.report.tables import Section, Table
+from orthoglot.study.report.table import Table, markdown
+from orthoglot.study.report.task_tables import Section, examples_table, sections
 from orthoglot.study.tasks import registry
 from orthoglot.study.tasks.examples import EXAMPLES, Shown, write_examples
 from orthoglot.study.tasks.projections import TextMap, write_text_maps
@@ -73,23 +74,19 @@ class Figure(NamedTuple):
 
 
 class Task(NamedTuple):
-    """One task on one data set: its main metric, the other metrics, and what is drawn of the main one.
-
-    `short` has the rows of the methods of the first table, where nothing is drawn; `compared` has the maps of all
-    encoders; `examples` are sentences.
-    """
+    """One task on one data set."""
 
     name: str
     question: str
-    short: Table | None
-    main: Section
-    others: list[Section]
+    short: Table | None  # the methods of the first table, where nothing is drawn
+    main: Section  # the metric that is drawn
+    others: list[Section]  # the other metrics
     heat: list[HeatMap]
     families: list[HeatMap]
     figures: list[Figure]
-    compared: Markup | None
+    compared: Markup | None  # maps of all encoders
     panels: list[Panel]
-    examples: Table | None
+    examples: Table | None  # sentences
 
 
 class Content(NamedTuple):
@@ -147,15 +144,15 @@ def show(run: Gathered, records: Sequence[Record]) -> Content:
     whole, answer = queries.undivided(table), headline(table)
     early, corners = _early_ends(run.trainings), plots.corner_table(table, methods)
     curves = plots.curves_table(run.trainings)
-    overview = [tables.headline_table(answer, early), tables.means_table(table)]
+    over_tasks = [overview.headline_table(answer, early), overview.means_table(table)]
     if run.fine_tuned:
-        overview.append(tables.fine_tuned_table(frame(run.fine_tuned), table))
+        over_tasks.append(overview.fine_tuned_table(frame(run.fine_tuned), table))
     pretraining = {training.method: None for training in run.trainings if training.method not in methods}
     return Content(
         records=table,
         answer=answer,
-        sections=tables.sections(table),
-        overview=overview,
+        sections=sections(table),
+        overview=over_tasks,
         early=early,
         corners=corners,
         curves=curves,
@@ -174,7 +171,7 @@ def write_files(run: Gathered, records: Sequence[Record], content: Content, outp
     every_record = [*records, *run.fine_tuned]
     write_records(output / "records.jsonl", every_record)
     frame(every_record).to_parquet(output / "records.parquet", index=False)
-    metrics = tables.tracked(content.records, run.sources.selected)
+    metrics = overview.tracked(content.records, run.sources.selected)
     _write_json(output / "metrics.json", metrics, indent=2, sort_keys=True, ensure_ascii=False)
     coverage = {"languages": _languages(run), "known": dict(run.sources.known)}
     _write_json(output / LANGUAGES, coverage, indent=1)
@@ -198,8 +195,8 @@ def write_files(run: Gathered, records: Sequence[Record], content: Content, outp
     listed = list(content.overview)
     for section in content.sections:
         listed += [section.table, *(table for details in section.details.values() for table in details)]
-    listed += [tables.examples_table(task, shown) for (task, _), shown in content.examples.items()]
-    (output / "tables.md").write_text(tables.markdown(listed), encoding="utf-8")
+    listed += [examples_table(task, shown) for (task, _), shown in content.examples.items()]
+    (output / "tables.md").write_text(markdown(listed), encoding="utf-8")
 
 
 def render(run: Gathered, content: Content) -> str:
@@ -218,7 +215,7 @@ def render(run: Gathered, content: Content) -> str:
         },
         verdict=queries.verdict(content.records, methods),
         facts=_facts(run.sources, content.records),
-        hosts=tables.host_table(content.records, methods),
+        hosts=overview.host_table(content.records, methods),
         tasks=_tasks(run, content),
         curves=svg(content.losses) if content.losses else None,
         training_notes=content.early,
@@ -356,7 +353,7 @@ def _task(run: Gathered, content: Content, by_metric: Sequence[Section]) -> Task
         figures=figures,
         compared=panels(undivided) if undivided else None,
         panels=maps.text_maps(records, dataset, text_maps),
-        examples=tables.examples_table(task, examples) if examples else None,
+        examples=examples_table(task, examples) if examples else None,
     )
 
 

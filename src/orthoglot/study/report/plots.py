@@ -117,14 +117,14 @@ def spread_out(wished: np.ndarray, gap: float, low: float, high: float) -> np.nd
 def curves_table(trainings: Iterable[History]) -> pd.DataFrame:
     """Total validation (`loss`) and training loss by epoch."""
     losses = [
-        (
-            training.encoder,
-            training.method,
-            training.seed,
-            int(row["epoch"]),
-            row["valid.total"],
-            row["train.total"],
-        )
+        {
+            "encoder": training.encoder,
+            "method": training.method,
+            "seed": training.seed,
+            "epoch": int(row["epoch"]),
+            "loss": row["valid.total"],
+            "train": row["train.total"],
+        }
         for training in trainings
         for row in training.rows
     ]
@@ -135,15 +135,7 @@ def curves_table(trainings: Iterable[History]) -> pd.DataFrame:
 def corner(
     table: pd.DataFrame, encoder: str, task: str, unit: str, methods: Mapping[str, str | None]
 ) -> Spec:
-    """Meaning view against language view of one encoder, to be drawn: a labelled point per method.
-
-    Args:
-        table: `corner_table`.
-        encoder: one of its encoders.
-        task: one of its tasks.
-        unit: of the scores.
-        methods: {method: its host}.
-    """
+    """Meaning view against language view of an encoder and task of `corner_table`: a labelled point per method."""
     points = where(table, encoder=encoder, task=task)
     spec = {**_chart("corner", points, methods), "height": height(points)}
     for axis, view in (("x", "language"), ("y", "meaning")):
@@ -158,14 +150,11 @@ def curves(table: pd.DataFrame, methods: Mapping[str, str | None]) -> Spec:
 
 def row(drawn: Sequence[tuple[str, Spec]]) -> Spec:
     """Figures next to each other, three in a row, each under its heading."""
-    panels = [
-        {**spec, "title": {"text": heading, "anchor": "start", "color": "currentColor"}}
-        for heading, spec in drawn
-    ]
+    independent = {"color": "independent", "shape": "independent"}
     return {
-        "concat": panels,
+        "concat": [spec | _title(heading) for heading, spec in drawn],
         "columns": 3,
-        "resolve": {"scale": {"color": "independent", "shape": "independent"}},
+        "resolve": {"scale": independent},
     }
 
 
@@ -176,10 +165,14 @@ def votes(trainings: Sequence[History]) -> Markup:
         second = min((row["epoch"] for row in training.rows if row.get("phase") == 2), default=math.nan)
         for sign in signs(training.rows):
             for place, (row, alarm) in enumerate(zip(training.rows, sign.alarming, strict=True)):
-                about = f"{training.encoder}\n{sign.title}", second - 0.5, row["epoch"], bool(alarm)
-                values += [(*about, name, line[place]) for name, line in sign.lines.items()]
-    table = pd.DataFrame(values, columns=["panel", "phase_2", "epoch", "alarm", "name", "value"])
-    return svg(_chart("votes", table))
+                point = {
+                    "panel": f"{training.encoder}\n{sign.title}",
+                    "phase_2": second - 0.5,
+                    "epoch": row["epoch"],
+                    "alarm": bool(alarm),
+                }
+                values += [{**point, "name": name, "value": line[place]} for name, line in sign.lines.items()]
+    return svg(_chart("votes", pd.DataFrame(values)))
 
 
 def geometry(records: pd.DataFrame, dataset: str, methods: Mapping[str, str | None]) -> list[Markup]:
@@ -189,27 +182,23 @@ def geometry(records: pd.DataFrame, dataset: str, methods: Mapping[str, str | No
     charts = []
     for metric, heading in SHAPES.items():
         scores = values[values["metric"] == metric]
-        spec = _chart("geometry", scores, methods)
-        spec["title"] = {"text": heading, "anchor": "start", "color": "currentColor"}
+        spec = _chart("geometry", scores, methods) | _title(heading)
         encoding = spec["spec"]["encoding"]
         encoding["x"]["sort"], encoding["xOffset"]["sort"] = GROUPS, list(methods)
-        if (
-            metric == "kl-d"
-            and scores["value"].min() > 0
-            and scores["value"].max() > 50 * scores["value"].min()
-        ):
+        least, most = scores["value"].min(), scores["value"].max()
+        if metric == "kl-d" and 0 < 50 * least < most:
             encoding["y"]["scale"] = {"type": "log"}
         charts.append(svg(spec))
     return charts
 
 
 def gaps(table: pd.DataFrame) -> Markup:
-    """A row per encoder, a column per panel; of each data set and view a line from a score to another.
-
-    Args:
-        table: encoder, panel, data, view, and the scores `without`, NaN for none, and `score`.
-    """
+    """A row per encoder, a column per panel; for each data set and view a line from `without`, if any, to `score`."""
     return svg(_chart("gaps", table))
+
+
+def _title(heading: str) -> Spec:
+    return {"title": {"text": heading, "anchor": "start", "color": "currentColor"}}
 
 
 def _root(method: str, methods: Mapping[str, str | None]) -> str:

@@ -20,7 +20,7 @@ RETRIEVAL = ("heldout", "tatoeba", NWAY, "code-switched")
 # The metrics of the geometry that the page opens with, and which way each is better.
 SHAPES = {"kl-d": "KL-D ↓", "ch-i": "CH-I ↑", "pr": "PR → 1"}
 INVENTED = "Its languages are invented: text and scores were generated, and no person wrote them."
-# Metrics of 0 to 100, of which the meaning view should have much and the language view little, or the other way round.
+# Metrics from 0 to 100: the meaning view should have much of them and the language view little, or the other way round.
 PERCENT = (*PROPORTIONS, F1, MAP, MRP, SAME_LANGUAGE)
 # Metrics that methods are compared by.
 COMPARED = (*PERCENT, "pearson", "spearman")
@@ -40,9 +40,13 @@ def label(task: str, dataset: str, metric: str) -> str:
 
 def title(task: str, dataset: str, metric: str = P_AT_1) -> str:
     """A readable name of a task on a data set by a metric."""
-    details = [dataset] * (dataset not in ("test", task)) + [metric.capitalize()] * (metric not in PERCENT)
     name = "Retrieval" if task == "tatoeba" and dataset != task else registry.title(task)
-    return name + (f" ({', '.join(details)})" if details else "")
+    details = []
+    if dataset not in ("test", task):
+        details.append(dataset)
+    if metric not in PERCENT:
+        details.append(metric.capitalize())
+    return f"{name} ({', '.join(details)})" if details else name
 
 
 def tasks(records: pd.DataFrame) -> list[tuple[str, str, str]]:
@@ -56,6 +60,12 @@ def undivided(records: pd.DataFrame) -> set[str]:
     return set(records["method"]) - set(records.loc[records["view"] == "meaning", "method"])
 
 
+def undivided_as_meaning(values: pd.DataFrame, records: pd.DataFrame) -> pd.DataFrame:
+    """Some of the records, with the undivided vector as its own meaning view."""
+    whole = values["method"].isin(undivided(records)) & (values["view"] == "sentence")
+    return values.assign(view=values["view"].mask(whole, "meaning"))
+
+
 def better(task: str, view: str) -> str:
     """ "higher" or "lower": a probe should find the language in the language view, retrieval should find nothing."""
     return "higher" if registry.load(task).BETTER[view] == "higher" else "lower"
@@ -67,7 +77,7 @@ def overall(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def host_comparisons(records: pd.DataFrame, methods: Mapping[str, str | None]) -> pd.DataFrame:
-    """The comparisons of a method with its host, in retrieval."""
+    """The comparisons of methods with their hosts, in retrieval."""
     compared = comparisons(records)
     hosts = compared["method"].map(lambda name: methods[name] or "")
     return compared[(compared["baseline"] == hosts) & compared["task"].isin(RETRIEVAL)]
@@ -89,10 +99,8 @@ def verdict(records: pd.DataFrame, methods: Mapping[str, str | None]) -> str:
 
 
 def significance(row: Any) -> str:
-    """ "good" or "bad" for a significant difference in whose sign all seeds agree, else nothing.
-
-    A language view's correlation should be 0, and its difference does not say whether it came nearer.
-    """
+    """ "good" or "bad" for a significant difference in whose sign all seeds agree, else ""."""
+    # A language view's correlation should be 0, and its difference does not say whether it came nearer.
     undirected = row.compared not in PERCENT and row.view == "language"
     if row.p >= LEVEL or not row.agreed or undirected:
         return ""

@@ -14,7 +14,7 @@ from orthoglot.errors import ConfigError
 from orthoglot.statistics.records import P_AT_1, Record
 from orthoglot.study.report.comparisons import ORIGINAL
 from orthoglot.study.report.frame import Measured, Name, Number, apart
-from orthoglot.study.report.tables import EMPTY, Cell, Table
+from orthoglot.study.report.table import EMPTY, Cell, Table, interval
 
 # Use: (task, metric) of the meaning view; the metric of a correlation is that of the paper which scores it.
 USES: dict[str, tuple[tuple[str, str], ...]] = {
@@ -62,13 +62,10 @@ class Score(NamedTuple):
 
 
 def recommend(records: Sequence[Record], use: str) -> Advice:
-    """Rank the methods in every cell (encoder, data set) and seed; the best mean rank comes first.
+    """Rank the methods of a run in every cell (encoder, data set) and seed; the best mean rank comes first.
 
     The original vector takes part. A method with one seed has the same value in every seed.
 
-    Args:
-        records: of one run.
-        use: a key of `USES`.
     Raises:
         ConfigError: no such use.
         DataError: no record, or damaged ones.
@@ -89,17 +86,21 @@ def recommend(records: Sequence[Record], use: str) -> Advice:
 def table(advice: Advice) -> Table:
     """The advice as a table, best method first."""
     rows = []
-    for rank, standing in enumerate(advice.standings):
-        interval = "" if standing.low is None else f"[{standing.low:+.2f}, {standing.high:+.2f}]"
-        compared = (
-            [Cell(f"{standing.difference:+.2f}", interval), Cell(standing.worse)] if rank else [EMPTY] * 2
-        )
-        name = Cell(standing.method, "", "" if rank else "best")
-        rows.append([name, Cell(f"{standing.rank:.2f}"), Cell(f"{standing.points:.2f}"), *compared])
+    for standing in advice.standings:
+        cells = [Cell(standing.method), Cell(f"{standing.rank:.2f}"), Cell(f"{standing.points:.2f}")]
+        if rows:
+            small = interval(standing.low, standing.high, "+.2f")
+            cells += [Cell(f"{standing.difference:+.2f}", small), Cell(standing.worse)]
+        else:
+            cells = [cells[0]._replace(tone="best"), *cells[1:], EMPTY, EMPTY]
+        rows.append(cells)
     notes = [verdict(advice)]
-    notes += [f"Cells: {'; '.join(advice.cells)}."] * bool(advice.cells)
-    notes += [f"Not in this run: {', '.join(advice.lacking)}."] * bool(advice.lacking)
-    notes += [f"Left out, as some cell lacks them: {', '.join(advice.left_out)}."] * bool(advice.left_out)
+    if advice.cells:
+        notes.append(f"Cells: {'; '.join(advice.cells)}.")
+    if advice.lacking:
+        notes.append(f"Not in this run: {', '.join(advice.lacking)}.")
+    if advice.left_out:
+        notes.append(f"Left out, as some cell lacks them: {', '.join(advice.left_out)}.")
     columns = ["Method", "Mean rank", "Points", "Points − the first's", "Worse than the first"]
     return Table(f"Best method for {advice.use}", " ".join([*notes, NOTE]), columns, rows)
 
@@ -158,24 +159,23 @@ def _standings(cells: Sequence[Sequence[Score]], methods: Sequence[str]) -> list
     for place in order:
         low = high = None
         worse = TIED
-        intervals = [_interval(scores[place], scores[first]) for scores in cells]
-        known = [ends for ends in intervals if ends is not None]
-        if place != first and seeds and len(known) == len(intervals):
+        intervals = [ends for scores in cells if (ends := _interval(scores[place], scores[first]))]
+        if place != first and seeds and len(intervals) == len(cells):
             # Means of the ends: at least as wide as the interval of the mean, however the cells depend on each other.
-            low, high = (float(end) for end in np.mean(known, axis=0))
+            low, high = (float(end) for end in np.mean(intervals, axis=0))
             by_seed = (values[:, place] - values[:, first]).mean(axis=0)
             if high < 0 and (by_seed < 0).all():
                 worse = WORSE
             elif low > 0 and (by_seed > 0).all():
                 worse = BETTER
+        rank, score = float(ranks[place]), float(points[place])
         difference = float(points[place] - points[first])
-        about = methods[place], float(ranks[place]), float(points[place])
-        standings.append(Standing(*about, difference, low, high, worse))
+        standings.append(Standing(methods[place], rank, score, difference, low, high, worse))
     return standings
 
 
 def _interval(mine: Score, other: Score) -> tuple[float, float] | None:
-    """The interval of mine minus other: the narrower one of that from the paired gains and that from the levels."""
+    """The interval of mine minus other: from the paired gains or from the levels, whichever is narrower."""
     pairs = ((mine.gain, other.gain), (mine.level, other.level))
     intervals = [ends for left, right in pairs if left and right and (ends := apart(left, right))]
     return min(intervals, key=lambda ends: ends[1] - ends[0], default=None)

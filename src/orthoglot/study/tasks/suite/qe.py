@@ -28,7 +28,7 @@ from orthoglot.search.neighbours import EQUAL
 from orthoglot.search.pair_cosines import cosines
 from orthoglot.statistics.records import ALL
 from orthoglot.statistics.resampling import Scores
-from orthoglot.statistics.weighted import Metric, between, column, correlation, partial_correlation
+from orthoglot.statistics.weighted import Metric, between, column, partial_correlation, pearson
 from orthoglot.study.benchmarks.kinds import qe
 from orthoglot.study.tasks import registry
 from orthoglot.study.tasks.base import Result, Task, TaskData
@@ -45,15 +45,15 @@ CORRELATION, QUALITY, POOLED = "correlation", "quality", "pooled"
 MEASURES = {
     QUALITY: (
         Metric("untranslated:above", column(2)),
-        Metric("length:prediction", correlation(0, 3)),
-        Metric("length:gold", correlation(1, 3)),
-        Metric("length-ratio:prediction", correlation(0, 4)),
-        Metric("length-ratio:gold", correlation(1, 4)),
+        Metric("length:prediction", pearson(0, 3)),
+        Metric("length:gold", pearson(1, 3)),
+        Metric("length-ratio:prediction", pearson(0, 4)),
+        Metric("length-ratio:gold", pearson(1, 4)),
         Metric("pearson:length-removed", partial_correlation([3, 4])),
     ),
     POOLED: (
-        Metric("pooled:pearson", correlation(0, 1)),
-        Metric("pooled:within", correlation(2, 3)),
+        Metric("pooled:pearson", pearson(0, 1)),
+        Metric("pooled:within", pearson(2, 3)),
         Metric("pooled:between", between()),
     ),
 }

@@ -1,26 +1,21 @@
-"""The tables of the report, and the same tables in Markdown."""
+"""The tables of one task on one data set."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, product
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from orthoglot.statistics.records import ALL, GROUPS, MAE, P_AT_1, PROPORTIONS, TRANSFER
+from orthoglot.statistics.records import ALL, GROUPS, PROPORTIONS, TRANSFER
 from orthoglot.study.report.frame import comparisons, rows, spread, where
-from orthoglot.study.report.headline import CLOSED_FORM, Row, Score
 from orthoglot.study.report.queries import (
-    COMPARED,
     GEOMETRY,
     LEAKAGE,
     LEVEL,
     PERCENT,
-    RETRIEVAL,
     SHAPES,
     better,
-    host_comparisons,
     metric_name,
     overall,
     significance,
@@ -28,6 +23,7 @@ from orthoglot.study.report.queries import (
     title,
     undivided,
 )
+from orthoglot.study.report.table import ARROWS, POINTS, Cell, Table, grid, number, reach
 from orthoglot.study.tasks import registry
 from orthoglot.study.tasks.examples import Shown
 from orthoglot.study.tasks.registry import NWAY
@@ -70,44 +66,10 @@ INTERVALS = {"wilson": "Wilson", "bootstrap-percentile": "bootstrap"}
 TRAININGS = (
     "± is half of the 95 % interval over trainings with other seeds (Student's t); from two seeds it is wide."
 )
-ARROWS = {"higher": "↑", "lower": "↓"}
-ROLES = {"undivided": "", "ours": "", "published": ", published", "best": ", best variant"}
-
-
-class Cell(NamedTuple):
-    """One cell: the number, its interval in small print, its style, and what a pointer on it shows.
-
-    The style is "best", "good", "bad", "absent" or nothing.
-    """
-
-    text: str
-    small: str = ""
-    tone: str = ""
-    hint: str = ""
-
-
-class Table(NamedTuple):
-    """One table of the report.
-
-    `groups` are headings over several columns, each with their number; the cells of a `text` table are broken into
-    lines.
-    """
-
-    title: str
-    note: str
-    columns: list[str]
-    rows: list[list[Cell]]
-    groups: Sequence[tuple[str, int]] = ()
-    text: bool = False
-
-    @property
-    def starts(self) -> set[int]:
-        """The first column of each group but the first."""
-        return set(accumulate(count for _, count in self.groups[:-1]))
 
 
 class Section(NamedTuple):
-    """The tables of one task on one data set by one metric; None of leakage and geometry, which have several."""
+    """The tables of one task on one data set by one metric; None for leakage and geometry, which have several."""
 
     task: str
     dataset: str
@@ -116,197 +78,26 @@ class Section(NamedTuple):
     details: dict[str, list[Table]]
 
 
-EMPTY = Cell("–")
-
-
 def sections(records: pd.DataFrame) -> list[Section]:
     """One section per task, data set and metric, in the order of the records; leakage and geometry come last."""
     shown = []
-    for key in tasks(records):
-        compared = comparison_table(records, *key)
-        kind = "By direction" if key[2] in PROPORTIONS else "By language pair"
-        kind = "By language" if key[0] == NWAY else kind
-        details = {compared.title: [compared], kind: list(subset_tables(records, *key))}
-        if key[0] == "qe" and key[2] == "spearman":
-            details["Controls and confounds"] = [checks_table(records, key[1])]
+    for task, dataset, metric in tasks(records):
+        kind = "By direction" if metric in PROPORTIONS else "By language pair"
+        details = {
+            "Paired comparisons": [comparison_table(records, task, dataset, metric)],
+            "By language" if task == NWAY else kind: list(subset_tables(records, task, dataset, metric)),
+        }
+        if task == "qe" and metric == "spearman":
+            details["Controls and confounds"] = [checks_table(records, dataset)]
         details = {name: tables for name, tables in details.items() if tables and tables[0].rows}
-        shown.append(Section(*key, task_table(records, *key), details))
+        table = task_table(records, task, dataset, metric)
+        shown.append(Section(task, dataset, metric, table, details))
     if (records["task"] == LEAKAGE).any():
         shown.append(Section(LEAKAGE, "test", None, leakage_table(records), {}))
     for dataset in records.loc[records["task"] == GEOMETRY, "dataset"].unique():
         details = {"Variants": [geometry_table(records, dataset, VARIANTS)]}
         shown.append(Section(GEOMETRY, dataset, None, geometry_table(records, dataset, SHAPES), details))
     return shown
-
-
-def tracked(records: pd.DataFrame, selected: Sequence[str]) -> dict[str, Any]:
-    """The numbers of metrics.json: {encoder: {task: {metric: {"original": .., "meaning": .., "language": .., ..}}}}.
-
-    "original" is the sentence vector itself. "meaning" and "language" are those views, averaged over the `selected`
-    methods, and "methods" has them for each method. All are means over data sets and seeds. The only correlation is
-    Spearman's, without the language view.
-    """
-    values = overall(records)
-    values = values[values["metric"].isin((*PROPORTIONS, "spearman"))]
-    whole = values["method"].isin(undivided(records))
-    original = values[whole & (values["view"] == "sentence")].assign(view="original")
-    shown = (values["view"] == "meaning") | values["metric"].isin(PROPORTIONS)
-    divided = values[~whole & (values["view"] != "sentence") & shown]
-    chosen = pd.concat([original, divided[divided["method"].isin(selected)]])
-    tree: dict[str, Any] = {}
-    for (encoder, task, metric, view), value in _means(chosen, "view"):
-        _put(tree, (encoder, task, metric_name(metric), view), value)
-    for (encoder, task, metric, method, view), value in _means(divided, "method", "view"):
-        _put(tree, (encoder, task, metric_name(metric), "methods", method, view), value)
-    return tree
-
-
-def _means(values: pd.DataFrame, *names: str) -> Iterator[tuple[tuple[str, ...], float]]:
-    """The mean of each encoder's task and metric, and of each value of further columns."""
-    means = values.groupby(["encoder", "task", "metric", *names], sort=False)["value"].mean()
-    for keys, value in means.items():
-        yield tuple(map(str, cast(tuple[str, ...], keys))), round(value, 4)
-
-
-def _put(tree: dict[str, Any], names: Sequence[str], value: float) -> None:
-    """Put a value into nested dictionaries, under these names."""
-    for name in names[:-1]:
-        tree = tree.setdefault(name, {})
-    tree[names[-1]] = value
-
-
-def headline_table(found: Sequence[Row], early: Collection[tuple[str, str]] = ()) -> Table:
-    """A row per method; of each encoder retrieval by meaning, its change, retrieval by language, and any probe.
-
-    Args:
-        found: of the headline.
-        early: (encoder, method) whose training may have ended too early, which stands by their change.
-    """
-    probed = any(row.probe for row in found)
-    headings = ["By meaning ↑", "Change", "By language ↓", *["Language read ↓"] * probed]
-    by_name = {(row.encoder, row.method): row for row in found}
-    encoders = {row.encoder: title(row.task, row.dataset) for row in reversed(found)}
-    encoders = {name: encoders[name] for name in dict.fromkeys(row.encoder for row in found)}
-    table = []
-    for method, about in {row.method: row for row in found}.items():
-        family = about.family + (", best" if about.family == CLOSED_FORM else ROLES[about.role])
-        cells = [Cell(method, family)]
-        for encoder in encoders:
-            row = by_name.get((encoder, method))
-            if row is None:
-                cells += [EMPTY] * len(headings)
-                continue
-            caveat = ", training may have ended too early" * ((encoder, method) in early)
-            change = row.change and Cell(
-                _points(row.change.value), _ends(row.change, _points) + caveat, row.tone
-            )
-            cells += [
-                _level(row.meaning),
-                change or EMPTY,
-                _level(row.language),
-                *[_level(row.probe)] * probed,
-            ]
-        table.append(cells)
-    note = (
-        "P@1: percent of sentences whose nearest neighbour is their translation. By meaning it should be high, by "
-        "language as good as none. Change: by meaning, less the undivided vector, in points. In brackets: intervals "
-        "over sentences, models fixed. Green and red: p < 0.05, corrected for all comparisons, and all seeds agree. "
-        "Best: chosen by meaning, on the scores that are shown."
-    )
-    if probed:
-        note += (
-            " Language read: percent of sentences whose language a linear classifier tells from the meaning part. "
-            "Retrieval does not show that: a part can find translations and still hold the language."
-        )
-    columns = ["Method", *headings * len(encoders)]
-    groups = [("", 1), *((f"{encoder}: {task}", len(headings)) for encoder, task in encoders.items())]
-    return Table("The answer in numbers", note, columns, table, groups)
-
-
-def _level(score: Score | None) -> Cell:
-    return EMPTY if score is None else Cell(f"{score.value:.1f}", _ends(score, lambda end: f"{end:.1f}"))
-
-
-def _ends(score: Score, form: Callable[[float], str]) -> str:
-    return f"[{form(score.low)}, {form(score.high)}]"
-
-
-def means_table(records: pd.DataFrame) -> Table:
-    """A row per method; of each encoder retrieval by both views, semantic similarity and quality estimation."""
-    values = overall(records)
-    whole = values["method"].isin(undivided(records)) & (values["view"] == "sentence")
-    values = values.assign(view=values["view"].mask(whole, "meaning"))
-    kinds = {
-        "P@1 meaning ↑": (RETRIEVAL, "meaning", P_AT_1),
-        "P@1 language ↓": (RETRIEVAL, "language", P_AT_1),
-        "STS ↑": (["sts"], "meaning", "spearman"),
-        "QE ↑": (["qe"], "meaning", "spearman"),
-    }
-    chosen = pd.concat(
-        where(values[values["task"].isin(names)], view=view, metric=metric).assign(kind=kind)
-        for kind, (names, view, metric) in kinds.items()
-    )
-    means = chosen.groupby(["method", "encoder", "kind"], sort=False)["value"].mean().reset_index()
-    columns = list(product(values["encoder"].unique(), means["kind"].unique()))
-    table = _grid(means, ["method"], ["encoder", "kind"], columns, lambda row: Cell(f"{row.value:.1f}"))
-    note = (
-        "Mean over data sets and seeds. P@1 in percent, of all retrieval tasks; STS and QE: Spearman's correlation "
-        "times 100, by the meaning view. The original's “meaning” is its sentence vector."
-    )
-    return Table(
-        "Every method, mean over tasks",
-        note,
-        ["Method", *(f"{encoder}: {kind}" for encoder, kind in columns)],
-        table,
-    )
-
-
-def fine_tuned_table(tuned: pd.DataFrame, records: pd.DataFrame) -> Table:
-    """A row per fine-tuned encoder, data set and metric, beside the same encoder's frozen vectors.
-
-    Args:
-        tuned: records of fine-tuned encoders.
-        records: of all others.
-    """
-    measured, frozen = (
-        spread(part[part["metric"].isin([*COMPARED, MAE]) & (part["subset"] == ALL)])
-        for part in (tuned, records)
-    )
-    frozen = frozen[frozen["method"].isin(undivided(records)) & (frozen["view"] == "sentence")]
-    keys = ["encoder", "task", "dataset", "metric"]
-    levels = {tuple(getattr(row, key) for key in keys): row for row in rows(frozen)}
-    shown = []
-    for row in rows(measured):
-        level = levels.get(tuple(getattr(row, key) for key in keys))
-        names = [row.encoder, title(row.task, row.dataset), row.metric]
-        shown.append(
-            [*map(Cell, names), _score(row, trained=True), EMPTY if level is None else _score(level)]
-        )
-    note = (
-        "Mean over languages and seeds [interval over sentences]. A fine-tuned encoder went on training on the task, "
-        f"with a head; beside it, the task on the encoder's frozen vectors. {TRAININGS}"
-    )
-    columns = ["Encoder", "Task", "Metric", "Fine-tuned", "Frozen"]
-    return Table("Fine-tuned encoders", note, columns, shown)
-
-
-def host_table(records: pd.DataFrame, methods: Mapping[str, str | None]) -> Table:
-    """A method with a host less the host, in retrieval: a row per encoder and method, a column per task and view."""
-    compared = host_comparisons(records, methods)
-    compared = compared.assign(
-        what=[
-            f"{title(row.task, row.dataset)}, {row.view} {ARROWS[better(row.task, row.view)]}"
-            for row in rows(compared)
-        ]
-    )
-    columns = list(compared["what"].unique())
-    note = (
-        "P@1 of the method minus that of its host, in points [interval], paired by sentence pair. "
-        f"{TRAININGS} The arrow shows which way is better. {FIXED} Levels and p are in the "
-        "sections of the tasks."
-    )
-    table = _grid(compared, ["encoder", "method", "baseline"], ["what"], columns, _difference)
-    return Table("What a method adds to its host", note, ["Encoder", "Method", "Host", *columns], table)
 
 
 def task_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Table:
@@ -324,8 +115,8 @@ def task_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> T
 
     def show(row: Any) -> Cell:
         if row.view == "difference":
-            return _difference(row._replace(view="meaning"))
-        return _score(row, "best" if best.get((row.encoder, row.view)) == row.method else "")
+            return difference_cell(row._replace(view="meaning"))
+        return score_cell(row, "best" if best.get((row.encoder, row.view)) == row.method else "")
 
     columns = {
         "meaning": f"Meaning view {ARROWS[better(task, 'meaning')]}",
@@ -333,7 +124,7 @@ def task_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> T
         "sentence": "Sentence vector",
         "difference": "Meaning − original",
     }
-    table = _grid(shown, ["encoder", "method"], ["view"], list(columns), show)
+    table = grid(shown, ["encoder", "method"], ["view"], list(columns), show)
     headings = ["Encoder", "Method", *columns.values()]
     return Table(title(task, dataset, metric), _note(values, task, metric), headings, table)
 
@@ -351,7 +142,7 @@ def checks_table(records: pd.DataFrame, dataset: str) -> Table:
         "correlation; within: of the deviations from each pair's mean; between: percent of the covariance of all items "
         f"that comes from the means of the pairs. {TRAININGS}"
     )
-    table = _grid(values, ["encoder", "method", "view"], ["metric"], list(CHECKS), _score)
+    table = grid(values, ["encoder", "method", "view"], ["metric"], list(CHECKS), score_cell)
     return Table("Controls and confounds", note, ["Encoder", "Method", "View", *CHECKS.values()], table)
 
 
@@ -372,9 +163,9 @@ def leakage_table(records: pd.DataFrame) -> Table:
 
     def show(row: Any) -> Cell:
         form = ".2f" if row.metric.startswith("norm") else ".1f"
-        return _score(row, form=form, reach_form=form)
+        return score_cell(row, form=form, reach_form=form)
 
-    table = _grid(values, ["encoder", "method"], ["metric", "view"], list(LEAKS), show)
+    table = grid(values, ["encoder", "method"], ["metric", "view"], list(LEAKS), show)
     return Table(registry.title(LEAKAGE), note, ["Encoder", "Method", *LEAKS.values()], table)
 
 
@@ -385,10 +176,9 @@ def geometry_table(records: pd.DataFrame, dataset: str, metrics: Mapping[str, st
     columns = [(group, metric) for group in groups for metric in metrics]
 
     def show(row: Any) -> Cell:
-        """Four significant digits, as these numbers span decades."""
-        return _score(row, form=".4g", reach_form=".2g")
+        return score_cell(row, form=".4g", reach_form=".2g")  # as these numbers span decades
 
-    table = _grid(values, ["encoder", "method", "view"], ["subset", "metric"], columns, show)
+    table = grid(values, ["encoder", "method", "view"], ["subset", "metric"], columns, show)
     languages = {
         group: where(values, subset=group)["languages"].iloc[0].replace(",", " ") for group in groups
     }
@@ -417,7 +207,7 @@ def geometry_table(records: pd.DataFrame, dataset: str, metrics: Mapping[str, st
 
 
 def subset_tables(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Iterator[Table]:
-    """A table per encoder and view: a row per direction, pair or language, a column per method."""
+    """A table per encoder and view with a row per direction, pair or language, and a column per method."""
     values = where(records[records["seed"].isna()], task=task, dataset=dataset, metric=metric)
     values = values[values["subset"] != ALL]
     whole = values["method"].isin(undivided(records))
@@ -440,23 +230,29 @@ def subset_tables(records: pd.DataFrame, task: str, dataset: str, metric: str) -
             chosen = chosen.assign(
                 subset=chosen["subset"].str.replace("->", " → "), view=view, reach=float("nan")
             )
-            table = _grid(chosen, ["subset"], ["method"], methods, _score)
+            table = grid(chosen, ["subset"], ["method"], methods, score_cell)
             if table:
                 yield Table(f"{encoder}, {view} view", note, [heading, *methods], table)
 
 
 def comparison_table(records: pd.DataFrame, task: str, dataset: str, metric: str) -> Table:
-    """Every paired comparison of a task by a metric, with the p of the bootstrap and, of hits, of the sign test."""
+    """Every paired comparison of a task by a metric, with the p of the bootstrap and, for hits, of the sign test."""
     chosen = where(comparisons(where(records, task=task, dataset=dataset)), compared=metric)
     hits = metric in PROPORTIONS
+    columns = ["Encoder", "Method, view", "Against", "Difference", "p", "n"]
+    if hits:
+        columns.insert(-1, "Sign test p")
     table = []
     for row in rows(chosen):
-        names = row.encoder, f"{row.method}, {row.view}", f"{row.baseline}, {row.baseline_view}"
-        probabilities = [row.p, *[row.sign_p] * hits]
-        table.append(
-            [*map(Cell, names), _difference(row), *map(_probability, probabilities), Cell(f"{row.n:,}")]
-        )
-    columns = ["Encoder", "Method, view", "Against", "Difference", "p", *["Sign test p"] * hits, "n"]
+        cells = [
+            Cell(row.encoder),
+            Cell(f"{row.method}, {row.view}"),
+            Cell(f"{row.baseline}, {row.baseline_view}"),
+        ]
+        cells += [difference_cell(row), _probability(row.p)]
+        if hits:
+            cells.append(_probability(row.sign_p))
+        table.append([*cells, Cell(f"{row.n:,}")])
     if hits:
         scale = (
             f"Points of {metric_name(metric)}. Both p are Holm-corrected over the rows of this table; the sign "
@@ -482,76 +278,28 @@ def examples_table(task: str, shown: Sequence[Shown]) -> Table:
     encoders: dict[tuple[str, ...], list[str]] = {}
     for example in shown:
         encoders.setdefault((example.subset, *example.texts.values()), []).append(example.encoder)
-    # No encoder is named where every encoder has the same.
-    named = len({*map(tuple, encoders.values())}) > 1
     title, note = registry.examples(task)
-    columns = [
-        *["Encoder"] * named,
-        "Languages",
-        *dict.fromkeys(name for example in shown for name in example.texts),
-    ]
-    cells = [[*[Cell(", ".join(names))] * named, *map(Cell, row)] for row, names in encoders.items()]
-    return Table(title, note, columns, cells, text=True)
-
-
-def markdown(shown: Iterable[Table]) -> str:
-    """Tables that have a row, in Markdown."""
-    return "\n".join(_markdown(table) for table in shown if table.rows)
-
-
-def _markdown(table: Table) -> str:
-    body = [[" ".join(filter(None, (cell.text, cell.small))) for cell in row] for row in table.rows]
-    over = [name for name, count in table.groups for _ in range(count)] or [""] * len(table.columns)
-    columns = [f"{group}: {name}" if group else name for group, name in zip(over, table.columns, strict=True)]
-    lines = map(_markdown_row, [columns, ["---"] * len(table.columns), *body])
-    return "\n".join([f"### {table.title}\n", f"{table.note}\n", *lines]) + "\n"
-
-
-def _markdown_row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"
-
-
-def _grid(
-    values: pd.DataFrame,
-    by: list[str],
-    across: list[str],
-    columns: Sequence[Any],
-    show: Callable[[Any], Cell],
-) -> list[list[Cell]]:
-    """A row for each distinct `by`, in the order of the values; a cell for each of `columns`, which `across` has."""
-    keys = values[by].itertuples(index=False, name=None)
-    places = values[across[0]] if len(across) == 1 else values[across].itertuples(index=False, name=None)
-    table: dict[tuple[Any, ...], dict[Any, Any]] = {}
-    for key, place, row in zip(keys, places, rows(values), strict=True):
-        table.setdefault(key, {})[place] = row
-    return [
-        [
-            *(Cell(str(name)) for name in key),
-            *(show(line[column]) if column in line else EMPTY for column in columns),
+    columns = ["Languages", *dict.fromkeys(name for example in shown for name in example.texts)]
+    table = [[Cell(text) for text in texts] for texts in encoders]
+    if len({*map(tuple, encoders.values())}) > 1:  # else every encoder has the same, and none is named
+        columns.insert(0, "Encoder")
+        table = [
+            [Cell(", ".join(names)), *cells] for names, cells in zip(encoders.values(), table, strict=True)
         ]
-        for key, line in table.items()
-    ]
+    return Table(title, note, columns, table, text=True)
 
 
-def _score(
+def score_cell(
     row: Any, tone: str = "", form: str = ".1f", reach_form: str = ".1f", *, trained: bool = False
 ) -> Cell:
     """A value, its interval if it has one, and what other seeds would change, of a view that was trained."""
-    small = [] if pd.isna(row.low) else [f"[{row.low:{form}}, {row.high:{form}}]"]
-    if (trained or row.view != "sentence") and pd.notna(row.reach):
-        small.append(f"± {row.reach:{reach_form}}")
-    return Cell(f"{row.value:{form}}", " ".join(small), tone)
+    more = reach(row, reach_form) if trained or row.view != "sentence" else ""
+    return number(row, form, tone, more)
 
 
-def _difference(row: Any) -> Cell:
-    small = f"[{_points(row.low)}, {_points(row.high)}]"
-    if pd.notna(row.reach):
-        small += f" ± {row.reach:.1f}"
-    return Cell(_points(row.value), small, significance(row))
-
-
-def _points(value: float) -> str:
-    return f"{round(value, 1) + 0.0:+.1f}"  # adding zero turns -0.0 into +0.0
+def difference_cell(row: Any) -> Cell:
+    """A paired difference, coloured where it is significant."""
+    return number(row, POINTS, significance(row), reach(row))
 
 
 def _probability(p: float) -> Cell:
@@ -592,12 +340,10 @@ def _note(values: pd.DataFrame, task: str, metric: str) -> str:
     for encoder, scores in values.groupby("encoder", sort=False):
         encoders.setdefault(_data(scores, task), []).append(str(encoder))
     if len(encoders) == 1:
-        parts += encoders
-        about = "; ".join(parts)
+        about = "; ".join([*parts, *encoders])
     else:
-        about = ". ".join(
-            ["; ".join(parts), *(f"{', '.join(names)}: {data}" for data, names in encoders.items())]
-        )
+        data = [f"{', '.join(names)}: {data}" for data, names in encoders.items()]
+        about = ". ".join(["; ".join(parts), *data])
     return f"{about}. {TRAININGS} Bold: the interval is better than all others."
 
 
