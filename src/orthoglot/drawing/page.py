@@ -20,9 +20,9 @@ def render(template: Path, script: Path = TABLES, **values: Any) -> str:
     What is not `Markup` is escaped; a name without a value is an error.
 
     Args:
-        template: the file.
-        script: the file of its JavaScript.
-        values: the names of the template.
+        template: The file of the template.
+        script: The file of its JavaScript.
+        values: The values of its names.
     """
     environment = Environment(
         loader=FileSystemLoader([template.parent, Path(__file__).parent]),

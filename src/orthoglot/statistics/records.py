@@ -6,12 +6,12 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from operator import attrgetter
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 from orthoglot import receipts
 from orthoglot.errors import DataError
@@ -76,25 +76,21 @@ class Record:
 
     task: str  # a name of `orthoglot.study.tasks.registry`
     dataset: str  # folder name of a benchmark, or "test" for the held-out split
-    # a direction "query->candidate" or a language pair "en-de"; "all" is the unweighted mean over directions and pairs.
-    # The geometry has a group of languages: "head", "long-tail" or "all".
+    # a direction "query->candidate", a language pair "en-de", or "all", the unweighted mean over them; for the geometry
+    # a group of languages: "head", "long-tail" or "all"
     subset: str
     view: str  # which vector was scored: "sentence" (the encoder's own), "meaning" or "language"
     encoder: str  # name of the frozen encoder
     method: str  # name of the decomposition
     seed: int | None  # of the decomposer's training; None for the mean over seeds
-    # "P@1" of retrieval, "accuracy" of the language probe and of classification (0 to 100), "pearson" and "spearman"
-    # (correlation times 100, -100 to 100), "F1", "precision", "recall" and "F1:best" of mining and "mAP@20" (0 to 100),
-    # "MAE" (times 100) and "mRP" (0 to 100) of classification, the metrics of the study's tasks `leakage`, `geometry`,
-    # `mixed_pool` and `qe`, or a comparison with another method (`Comparison`), e.g. "difference-P@1:dream". A
-    # correlation with a constant is undefined and has no record.
+    # e.g. "P@1" (0 to 100) or "spearman" (correlation times 100), see `BOUNDS` and the study's tasks; or a comparison
+    # with another method (`Comparison`), e.g. "difference-P@1:dream". An undefined correlation has no record.
     metric: str
     value: float  # the number; `orthoglot.study.tasks.registry` says which values are better
     low: float | None  # lower end of the interval, None where there is none
     high: float | None  # upper end
     n: int  # scored items: queries of a direction; sentence pairs for "all" of a retrieval task; graded pairs
-    # how the number was made, as text by name: candidates, interval, "identity" of the encoder, and others
-    facts: Mapping[str, str]
+    facts: Mapping[str, str]  # how the number was made: candidates, interval, "identity" of the encoder, ...
 
     def __post_init__(self) -> None:
         """Refuse what no task can have measured.
@@ -106,7 +102,7 @@ class Record:
             given = getattr(self, field.name)
             if not isinstance(given, TYPES[str(field.type)]) or isinstance(given, bool):
                 raise DataError(f"no record: its {field.name} is {given!r}")
-        if self.view not in get_args(View):
+        if self.view not in VIEWS:
             raise DataError(f"no record: its view is {self.view!r}")
         if self.n < 0:
             raise DataError(f"no record: its n is {self.n}")
@@ -130,13 +126,15 @@ class Record:
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Record:
         """The record of a row of a table or of a line: facts are what is no field, and those without a value absent."""
-        if missing := [name for name in REQUIRED if name not in row]:
+        if missing := [name for name in FIELDS if name not in row]:
             raise DataError(f"it lacks {', '.join(missing)}")
         named = {name: value for name, value in row.items() if name in FIELDS}
         facts = {name: value for name, value in row.items() if name not in FIELDS and value is not None}
         if "signature" in facts:  # until November 2026 all facts were one text, "name:fact|..."
             facts = dict(part.split(":", 1) for part in facts["signature"].split("|") if part)
-            facts = {RENAMED.get(name, name): fact for name, fact in facts.items() if name != "metric"}
+            del facts["metric"]
+            if "encoder" in facts:
+                facts["identity"] = facts.pop("encoder")
         return cls(**named, facts=facts)
 
     def row(self) -> dict[str, Any]:
@@ -145,8 +143,6 @@ class Record:
 
 
 FIELDS = tuple(field.name for field in fields(Record) if field.name != "facts")
-REQUIRED = tuple(field.name for field in fields(Record) if field.default is MISSING and field.name in FIELDS)
-RENAMED = {"encoder": "identity"}
 # Columns that tables of records get besides fields and facts.
 COMPUTED = ("kind", "compared", "p", "sign", "sign_p", "reach", "agreed", "lowest", "highest")
 
@@ -154,8 +150,8 @@ COMPUTED = ("kind", "compared", "p", "sign", "sign_p", "reach", "agreed", "lowes
 class Comparison(NamedTuple):
     """The metric of a paired comparison, "kind-compared:baseline"."""
 
-    # "difference", in the unit of the compared metric; "p", of the paired bootstrap; or "sign", the p of the sign test.
-    # Both p are in 0 to 1 and corrected by Holm.
+    # "difference", in the unit of the compared metric; "p" of the paired bootstrap, or "sign", that of the sign test,
+    # both corrected by Holm
     kind: str
     compared: str  # the metric that was compared; "abs-pearson" stands for |ours| - |theirs|
     baseline: str  # the other method

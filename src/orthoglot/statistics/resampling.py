@@ -24,19 +24,16 @@ RANK_ENTRIES = 1 << 19
 
 
 class Scores(NamedTuple):
-    """Scored items and `keys` (N,) of their pivot sentences.
+    """Scored items."""
 
-    `values` are (N,) hits or means of hits, or (N, C) floats of which a statistic is taken.
-    """
-
-    values: np.ndarray
-    keys: np.ndarray
+    values: np.ndarray  # (N,) hits or means of hits, or (N, C) floats of which a statistic is taken
+    keys: np.ndarray  # (N,) of their pivot sentences
 
 
 class Column(NamedTuple):
-    """A statistic to take of some items; `name` is for error messages."""
+    """A statistic to take of some items."""
 
-    name: str
+    name: str  # for messages
     scores: Scores
     statistic: Statistic
 
@@ -59,7 +56,7 @@ def pool(scores: Sequence[Scores]) -> Scores:
     """Mean over aligned hits, item by item; an item that any of them left out is left out.
 
     Args:
-        scores: hits of the same items, -1 for left out; e.g. one per seed, or per seed and direction.
+        scores: Hits of the same items, -1 for left out; e.g. one per seed, or per seed and direction.
     Returns:
         Values in [0, 1], NaN for left out.
 
@@ -126,9 +123,9 @@ def resample(columns: Sequence[Column], *, resamples: int, generator: np.random.
     agree, the observed one is kept.
 
     Args:
-        columns: per-item scores, NaN for left out, and the statistic to take of them.
-        resamples: R.
-        generator: of the draws.
+        columns: Per-item scores, NaN for left out, and the statistic to take of them.
+        resamples: The number of draws, R.
+        generator: The source of the draws.
     Raises:
         DataError: a column without a scored item.
 
@@ -172,10 +169,8 @@ class _Group(NamedTuple):
     numbers: list[int]
     rows: np.ndarray  # the items' sentences among those that are drawn
     item_of: np.ndarray  # which of these sentences each item has
-    # each statistic of sums with its row in the group and its moments by sentence
-    sums: list[tuple[int, Sums, np.ndarray]]
-    # the `grouped` y, and the rows of Spearman's correlations with the `grouped` x of each, by the bytes of y (gold
-    # scores are ranked once)
+    sums: list[tuple[int, Sums, np.ndarray]]  # row in the group, statistic and its moments by sentence
+    # {bytes of y: (`grouped` y, rows of its correlations, `grouped` x of each)}: gold scores are ranked once
     ranks: dict[bytes, tuple[Groups, list[int], list[Groups]]]
 
     @classmethod

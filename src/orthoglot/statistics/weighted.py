@@ -25,8 +25,7 @@ Groups = Sequence[list[int]]
 class Sums(NamedTuple):
     """A statistic of weighted sums."""
 
-    # (N, C) values -> (N, M), what is summed; the first column is 1, so that its sum is the weight
-    moments: Callable[[np.ndarray], np.ndarray]
+    moments: Callable[[np.ndarray], np.ndarray]  # (N, C) values -> (N, M) summands, the first of them 1
     finish: Callable[[np.ndarray], np.ndarray]  # (M, B) sums -> (B,) statistics, NaN where there is none
 
 

@@ -33,12 +33,9 @@ class Gap(NamedTuple):
     view: str  # "meaning" or "language"
     score: Number  # of `method`
     without: Number | None  # of `against`; None of the language view of the undivided vector, which has none
-    # `score` less `without`, paired where the run has it; the ends are None where it has not
-    gap: Number | None
-    # `score` less that of the terms alone; None where they were not run, or for themselves
-    alone: float | None
-    # the terms alone, in the same reading as `method` where the run has it; empty where there is none
-    alone_method: str
+    gap: Number | None  # `score` less `without`; the ends are None where the run has not paired them
+    alone: float | None  # `score` less that of the terms alone, where they were run; None for themselves
+    alone_method: str  # the terms alone, in the same reading as `method` where the run has it, "" for none
 
     def row(self) -> dict[str, Any]:
         """The gap as plain values, for a file."""

@@ -68,11 +68,10 @@ class PaperCell:
     measured: Number | None = None  # the number
     over: tuple[str, ...] = ()  # the members that it is the mean of
     dataset: str = ""  # ours, several joined by " + "
-    # pairs (here, in the paper), one for each subset
-    candidates: tuple[tuple[int | None, int | None], ...] = ()
+    candidates: tuple[tuple[int | None, int | None], ...] = ()  # (here, in the paper), one for each subset
     stand_in: str = ""  # the source of the data set if it is not the paper's
-    printed_less_base: float | None = None  # of a variant, its printed number less the base variant's
-    less_base: Number | None = None  # of a variant, its measured number less the base variant's
+    printed_less_base: float | None = None  # a variant's printed number less the base variant's
+    less_base: Number | None = None  # a variant's measured number less the base variant's
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -206,9 +205,8 @@ def further_cells(run: Run) -> list[PaperCell]:
             name = run.method_label(encoder, method)
             if not run.paper.suite and ((encoder, name) in known or view not in views):
                 continue
-            row = {"encoder": run.label(encoder), "method": method, "view": view, "value": "", "note": ""}
             cells_of_row = [
-                _cell(entry._replace(**row), encoder, method, run)
+                _cell(_blank(entry, encoder, method, view, run), encoder, method, run)
                 for entry in columns.values()
                 if (encoder, name, entry.column) not in same
             ]
@@ -219,33 +217,23 @@ def further_cells(run: Run) -> list[PaperCell]:
 
 def whole_cells(run: Run) -> list[PaperCell]:
     """Each data set of the run as a whole, whatever its languages; and the long tail and the other languages alone."""
-    scales: dict[tuple[str, str], str] = {}
+    columns: dict[tuple[str, str], Printed] = {}
     for entry in printed_numbers(run.paper.name):
         if entry.method != FINE_TUNED or run.paper.suite:
-            scales.setdefault((entry.task, entry.metric), entry.scale)
+            columns.setdefault((entry.task, entry.metric), entry)
     if run.paper.variants:
-        scales = {(task, P_AT_1): "0..100" for task in RETRIEVAL}
+        first = printed_numbers(run.paper.name)[0]._replace(metric=P_AT_1, scale="0..100")
+        columns = {(task, P_AT_1): first._replace(task=task) for task in RETRIEVAL}
     filled = []
-    for (encoder, method, view), ((task, metric), scale) in product(_rows(run), scales.items()):
-        for dataset, part in product(run.measured.datasets(task), (ALL, HEAD, LONG_TAIL)):
-            subsets = run.subsets(task, dataset, part)
-            name = Name(encoder, method, view, task, dataset, metric)
+    for (encoder, method, view), column in product(_rows(run), columns.values()):
+        for dataset, part in product(run.measured.datasets(column.task), (ALL, HEAD, LONG_TAIL)):
+            subsets = run.subsets(column.task, dataset, part)
+            name = Name(encoder, method, view, column.task, dataset, column.metric)
             number = run.level(name, None if part == ALL else subsets) if subsets else None
             if number is None:
                 continue
-            printed = Printed(
-                paper=run.paper.name,
-                table="",
-                encoder=run.label(encoder),
-                method=method,
-                view=view,
-                task=task,
-                dataset=dataset,
-                subset=part,
-                direction=WHOLE,
-                metric=metric,
-                scale=scale,
-            )
+            printed = _blank(column, encoder, method, view, run)
+            printed = printed._replace(table="", dataset=dataset, subset=part, direction=WHOLE)
             cell = PaperCell(
                 printed,
                 encoder,
@@ -257,6 +245,11 @@ def whole_cells(run: Run) -> list[PaperCell]:
             )
             filled.append(_less_base(cell, run) if run.paper.base else cell)
     return filled
+
+
+def _blank(printed: Printed, encoder: str, method: str, view: str, run: Run) -> Printed:
+    """A cell in the column of a printed one that the paper does not have."""
+    return printed._replace(encoder=run.label(encoder), method=method, view=view, value="", note="")
 
 
 def _rows(run: Run) -> Iterator[tuple[str, str, str]]:
@@ -338,12 +331,8 @@ def find(printed: Printed, encoder: str, method: str, run: Run) -> PaperCell:
     if not parts:
         return replace(cell, reason=NO_LANGUAGE)
     subsets = [(member, *place) for member, places in parts.items() for place in places]
-    number = run.over(
-        [
-            (Name(encoder, method, printed.view, printed.task, dataset, printed.metric), subset)
-            for _, dataset, subset in subsets
-        ]
-    )
+    about = Name(encoder, method, printed.view, printed.task, printed.dataset, printed.metric)
+    number = run.over([(about._replace(dataset=dataset), subset) for _, dataset, subset in subsets])
     cell = replace(cell, dataset=" + ".join(dict.fromkeys(dataset for _, dataset, _ in subsets)))
     if number is None:
         return replace(cell, reason=NO_TIME if printed.task == TIME else NO_RECORD)

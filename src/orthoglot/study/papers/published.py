@@ -45,15 +45,12 @@ class Claim(NamedTuple):
     text: str  # the claim
     evidence: str  # where the paper shows it
     pairs: tuple[tuple[str, str], ...]  # (left, right) methods, or variants of an encoder
-    # pairs that are shown as well, but that the paper does not speak of
-    further: tuple[tuple[str, str], ...] = ()
-    # the encoders that the claim is made about, by the paper's name; empty for every encoder
-    encoders: tuple[str, ...] = ()
-    # "difference" left - right, "ratio" left / right, or "magnitude" |left| - |right|
+    further: tuple[tuple[str, str], ...] = ()  # pairs to show that the paper does not speak of
+    encoders: tuple[str, ...] = ()  # that it is made about, by the paper's name; empty for every encoder
+    # left - right, left / right, or |left| - |right|
     quantity: Literal["difference", "ratio", "magnitude"] = "difference"
     view: str = "sentence"  # of the vectors
-    # the tasks on whose data sets the claim is tested, also on others than the paper's
-    tasks: tuple[str, ...] = RETRIEVAL
+    tasks: tuple[str, ...] = RETRIEVAL  # on whose data sets it is tested, also on others than the paper's
     metric: str = P_AT_1  # as in a record
     languages: str = ALL  # of these data sets: "all", "cross-lingual" pairs, or directions of the "long-tail"
     strongest_rival: bool = False  # test only the pair with the highest right side
@@ -76,17 +73,15 @@ class Paper(NamedTuple):
     title: str  # with its year
     tables: Mapping[str, str]  # their numbers in the paper, and what they are about
     claims: tuple[Claim, ...] = ()  # about directions of effects
-    # names of the checkpoints that count as each of its encoders
-    encoders: Mapping[str, tuple[str, ...]] = {}
+    encoders: Mapping[str, tuple[str, ...]] = {}  # checkpoints that count as each of its encoders
     variants: Mapping[str, Variant] = {}  # of the encoder that it trains; empty for the papers on decomposers
     base: str = ""  # the variant that the others are compared with
     hardware: str = ""  # that it prints times of
     unmeasured: Mapping[str, str] = {}  # why no run has one of these encoders
-    # what the paper is called in the target `<suite>-table`, if its tables are of undivided vectors: they show every
-    # task of each encoder of a run, measured or not, below the paper's
+    # the name in the target `<suite>-table` of a paper whose tables are of undivided vectors: below its encoders stands
+    # every task of each encoder of a run, measured or not
     suite: str = ""
-    # the panels of a figure of gaps, each with the method with and the one without what the paper adds
-    panels: Mapping[str, tuple[str, str]] = {}
+    panels: Mapping[str, tuple[str, str]] = {}  # of a figure of gaps: (with, without) what the paper adds
     coverage: Coverage | None = None  # its table of languages
     examples: Mapping[str, str] = {}  # tables of sentences, and the task that has such examples here
     maps: str = ""  # the number of its figure of maps of a text in many languages
@@ -102,12 +97,10 @@ class DataSet(NamedTuple):
 
     members: tuple[str, ...] = ()  # pairs of languages, or languages alone
     source: str = ""  # which public test set it is, "" for any
-    # the source that is shown where this one is not in the run, e.g. of a dev set; "" for none.
-    stand_in: str = ""
+    stand_in: str = ""  # the source that is shown where this one is not in the run, e.g. of a dev set
     unmeasured: str = ""  # why no run measures it, else ""
     parts: tuple[str, ...] = ()  # the names of the data sets, of a mean over several
-    # how many sentences the paper searches among for a query, by member, where that is stated
-    candidates: Mapping[str, int] = {}
+    candidates: Mapping[str, int] = {}  # sentences that a query is searched among, by member, if stated
 
 
 class Definition(NamedTuple):
@@ -124,20 +117,18 @@ class Printed(NamedTuple):
     paper: str  # its name
     table: str  # its number in the paper
     encoder: str  # the paper's; in an ablation, which variant
-    # one of `METHODS`; "fine-tuned" for an encoder that the paper goes on training on the task, "prompted" for a model
-    # that answers prompts
-    method: str
+    method: str  # one of `METHODS`, "fine-tuned" on the task, or "prompted" for a model that answers prompts
     view: str  # "meaning", "language", or "sentence" for an undivided vector
     task: str  # as in a record
     dataset: str  # one of `DATA_SETS`, or one of which no run has a part
     subset: str  # one of its members, or "all" for the mean
-    # "en->xx", "xx->en", "both" (mean of the two), "all->xx" for what is learnt in all languages at once, "" where
-    # there is none, or "all" for a data set of a run as a whole
+    # "en->xx", "xx->en", "both" (their mean), "all->xx" (learnt in all languages at once), "" for none, or "all" for a
+    # data set of a run as a whole
     direction: str
     metric: str  # as in a record
     scale: str  # "0..100", "-100..100", "-1..1", "0..1", "0..400", "nats" or "seconds"
-    value: str = ""  # as printed, "" where the text lacks it
-    note: str = ""  # a known doubt
+    value: str  # as printed, "" where the text lacks it
+    note: str  # a known doubt
 
     @property
     def number(self) -> float | None:

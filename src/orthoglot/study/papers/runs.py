@@ -68,18 +68,15 @@ class Run:
     paper: Paper  # whose numbers are compared
     measured: Measured  # records; of variants by variant, as encoder, and seed of the training
     encoder: str = ""  # whose variants these are
-    # what each variant changes, by its name here
-    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # what each changes
     long_tail: Collection[str] = ()  # languages of which the run's preset has little text
     confidence: float | None = None  # of intervals over seeds, None for intervals over sentences
-    # numbers of weights, by variant, where they are known
-    parameters: Mapping[str, int | None] = field(default_factory=dict)
+    parameters: Mapping[str, int | None] = field(default_factory=dict)  # weights of each variant, if known
     hardware: str = ""  # that the variants were timed on, "" where none was
     examples: Sequence[Shown] = ()  # sentences that the run shows
     languages: Sequence[str] = ()  # of its sentence pairs
     known: Mapping[str, Sequence[str]] = field(default_factory=dict)  # the languages that each encoder states
-    # the maps of each text in many languages, by encoder
-    maps: Mapping[str, Mapping[str, TextMap]] = field(default_factory=dict)
+    maps: Mapping[str, Mapping[str, TextMap]] = field(default_factory=dict)  # by text and encoder
 
     @cached_property
     def encoders(self) -> list[str]:
@@ -263,18 +260,11 @@ def run_of_variants(
         for group in groups.values()
     ]
     measured = Measured([record for group in groups.values() for record in group] + means)
-    sizes = {folder.parents[1].name: parameters(folder) for folder in encoders}
-    hardware = listed((folder.parents[1].name, speed) for folder, speed in speeds.items()) if speeds else ""
-    return Run(
-        paper,
-        measured,
-        encoder=encoder,
-        variants=variants,
-        long_tail=long_tail,
-        confidence=confidence,
-        parameters=sizes,
-        hardware=hardware,
-    )
+    run = Run(paper, measured, encoder, variants, long_tail, confidence)
+    run.parameters = {folder.parents[1].name: parameters(folder) for folder in encoders}
+    if speeds:
+        run.hardware = listed((folder.parents[1].name, speed) for folder, speed in speeds.items())
+    return run
 
 
 def parameters(folder: Path) -> int | None:

@@ -59,13 +59,12 @@ class Difference(NamedTuple):
 
     interval: Interval  # of the mean over language pairs and seeds
     p: float  # two-sided, of the paired bootstrap
-    # p of the sign test over pivot sentences; None for statistics that no single item wins or loses
-    sign_p: float | None
+    sign_p: float | None  # p of the sign test over pivot sentences; None for statistics of no single item
     by_seed: dict[int, float]  # the difference of each seed
 
 
 def questions(evaluated: Collection[tuple[str, str]], hosts: Mapping[str, str | None]) -> Iterator[Question]:
-    """A method against its host (meaning, language); every method's meaning against the original vector."""
+    """Ask of each method: its views against its host's, and its meaning against the original vector."""
     for encoder, method in evaluated:
         host = hosts.get(method)
         if host is not None and (encoder, host) in evaluated:

@@ -93,14 +93,11 @@ class Number(NamedTuple):
     value: float  # mean over seeds, in the scale of its records
     low: float | None  # lower end of the interval, None where there is none
     high: float | None  # upper end
-    # the ends are means of the subsets' ends; subsets that share sentences make the interval of a mean at most that
-    # wide, never wider
-    averaged: bool
+    averaged: bool  # whether the ends are means of the subsets' ends: the interval is then too wide, never too narrow
     by_seed: dict[int, float]  # {seed: value}; a method without a seed has one entry
     subsets: tuple[str, ...]  # that were averaged
     chance: float | None  # mean chance level of the subsets, None where the records state none
-    # among how many sentences the queries of each subset were searched, None where its record does not state it
-    candidates: tuple[int | None, ...] = ()
+    candidates: tuple[int | None, ...] = ()  # sentences that each subset's queries search among, if stated
 
     @property
     def ends(self) -> tuple[float, float] | None:

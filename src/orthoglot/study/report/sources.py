@@ -29,8 +29,7 @@ class Sources(NamedTuple):
     counts: Sequence[Path]  # prepared folders, or their counts.json, called by language pair
     title: str  # of the page, e.g. "orthoglot, preset mini"
     settings: EvaluationSettings  # resampling of the comparisons
-    # {method: the method that it adds terms to, its host, or None}, in the order of the tables
-    methods: Mapping[str, str | None]
+    methods: Mapping[str, str | None]  # {method: its host, to which it adds terms}, in order of the tables
     selected: Sequence[str]  # methods under test, which metrics.json averages over; without the baselines
     licences: Mapping[str, str]  # of the data and checkpoints used, by name
     text: Sequence[Path] = ()  # prepared text folders, or their counts.json
