@@ -82,7 +82,7 @@ class Record:
     view: str  # which vector was scored: "sentence" (the encoder's own), "meaning" or "language"
     encoder: str  # name of the frozen encoder
     method: str  # name of the decomposition
-    seed: int | None  # of the decomposer's training; None for the mean over seeds
+    seed: int | None  # seed of the decomposer's training; None for the mean over seeds
     # e.g. "P@1" (0 to 100) or "spearman" (correlation times 100), see `BOUNDS` and the study's tasks; or a comparison
     # with another method (`Comparison`), e.g. "difference-P@1:dream". An undefined correlation has no record.
     metric: str
@@ -125,7 +125,7 @@ class Record:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Record:
-        """The record of a row of a table or of a line: facts are what is no field, and those without a value absent."""
+        """The record of a row of a table or of a line. Its other columns that have a value are the facts."""
         if missing := [name for name in FIELDS if name not in row]:
             raise DataError(f"it lacks {', '.join(missing)}")
         named = {name: value for name, value in row.items() if name in FIELDS}
@@ -138,7 +138,7 @@ class Record:
         return cls(**named, facts=facts)
 
     def row(self) -> dict[str, Any]:
-        """Its fields and facts side by side, for a table or a line; the inverse of `of`."""
+        """Fields and facts side by side, for a table or a line; the inverse of `of`."""
         return {**{name: getattr(self, name) for name in FIELDS}, **self.facts}
 
 
@@ -178,7 +178,7 @@ def limits(metric: str) -> tuple[float, float]:
 
 
 def stated(*facts: Mapping[str, object]) -> dict[str, str]:
-    """Facts of several mappings as text, those of a later one last."""
+    """The facts of several mappings as text; a later mapping replaces those of an earlier one."""
     return {name: str(fact) for mapping in facts for name, fact in mapping.items()}
 
 

@@ -49,7 +49,7 @@ class Case(NamedTuple):
     low: float | None
     high: float | None
     seeds: tuple[float, ...]
-    verdict: str  # of this case
+    verdict: str
     how: str  # how it was decided, or why it could not be
     counts: bool  # whether the claim is made about its encoder and methods
 

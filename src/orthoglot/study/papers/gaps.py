@@ -25,14 +25,14 @@ TASKS = {"heldout": P_AT_1, "tatoeba": P_AT_1, "code-switched": P_AT_1, "sts": "
 class Gap(NamedTuple):
     """A score of a method with ORACLE's terms beside the same without them; unweighted means over a data set."""
 
-    encoder: str  # of the run
-    panel: str  # of the paper's figure
+    encoder: str
+    panel: str  # a panel of the paper's figure
     method: str  # with the terms
     against: str  # without them; the undivided vector, where the terms stand alone
     data: str  # task and data set, in words
     view: str  # "meaning" or "language"
-    score: Number  # of `method`
-    without: Number | None  # of `against`; None of the language view of the undivided vector, which has none
+    score: Number  # what `method` scores
+    without: Number | None  # what `against` scores; the undivided vector has no language view
     gap: Number | None  # `score` less `without`; the ends are None where the run has not paired them
     alone: float | None  # `score` less that of the terms alone, where they were run; None for themselves
     alone_method: str  # the terms alone, in the same reading as `method` where the run has it, "" for none

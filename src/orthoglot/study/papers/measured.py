@@ -216,7 +216,7 @@ def further_cells(run: Run) -> list[PaperCell]:
 
 
 def whole_cells(run: Run) -> list[PaperCell]:
-    """Each data set of the run as a whole, whatever its languages; and the long tail and the other languages alone."""
+    """Each data set of the run over all its languages, and over the long tail and the others alone."""
     columns: dict[tuple[str, str], Printed] = {}
     for entry in printed_numbers(run.paper.name):
         if entry.method != FINE_TUNED or run.paper.suite:
@@ -253,7 +253,7 @@ def _blank(printed: Printed, encoder: str, method: str, view: str, run: Run) -> 
 
 
 def _rows(run: Run) -> Iterator[tuple[str, str, str]]:
-    """Encoder, method and view of all in the run whose view the paper prints; a suite has the meaning view."""
+    """Encoder, method and view of the run's numbers, if the paper prints the view; a suite has the meaning view."""
     printed = {entry.view for entry in printed_numbers(run.paper.name)} - {SENTENCE}
     views = ["meaning"] if run.paper.suite else [view for view in VIEWS if view in printed]
     for encoder in run.encoders:

@@ -46,13 +46,15 @@ class Claim(NamedTuple):
     evidence: str  # where the paper shows it
     pairs: tuple[tuple[str, str], ...]  # (left, right) methods, or variants of an encoder
     further: tuple[tuple[str, str], ...] = ()  # pairs to show that the paper does not speak of
-    encoders: tuple[str, ...] = ()  # that it is made about, by the paper's name; empty for every encoder
+    encoders: tuple[str, ...] = ()  # the paper's names of those that it is about; empty for all
     # left - right, left / right, or |left| - |right|
     quantity: Literal["difference", "ratio", "magnitude"] = "difference"
-    view: str = "sentence"  # of the vectors
-    tasks: tuple[str, ...] = RETRIEVAL  # on whose data sets it is tested, also on others than the paper's
+    view: str = "sentence"  # which vectors are scored
+    tasks: tuple[str, ...] = RETRIEVAL  # tested on all data sets of these, not only on the paper's
     metric: str = P_AT_1  # as in a record
-    languages: str = ALL  # of these data sets: "all", "cross-lingual" pairs, or directions of the "long-tail"
+    languages: str = (
+        ALL  # which subsets of the data: "all", "cross-lingual" pairs, or directions of the "long-tail"
+    )
     strongest_rival: bool = False  # test only the pair with the highest right side
     above: float = -math.inf  # lower end of the region
     below: float = math.inf  # its upper end
@@ -69,19 +71,19 @@ class Coverage(NamedTuple):
 class Paper(NamedTuple):
     """One paper."""
 
-    name: str  # of its files
+    name: str  # the stem of its files
     title: str  # with its year
     tables: Mapping[str, str]  # their numbers in the paper, and what they are about
     claims: tuple[Claim, ...] = ()  # about directions of effects
     encoders: Mapping[str, tuple[str, ...]] = {}  # checkpoints that count as each of its encoders
-    variants: Mapping[str, Variant] = {}  # of the encoder that it trains; empty for the papers on decomposers
+    variants: Mapping[str, Variant] = {}  # variants of the encoder that it trains; empty for decomposers
     base: str = ""  # the variant that the others are compared with
-    hardware: str = ""  # that it prints times of
+    hardware: str = ""  # what its printed times were measured on
     unmeasured: Mapping[str, str] = {}  # why no run has one of these encoders
     # the name in the target `<suite>-table` of a paper whose tables are of undivided vectors: below its encoders stands
     # every task of each encoder of a run, measured or not
     suite: str = ""
-    panels: Mapping[str, tuple[str, str]] = {}  # of a figure of gaps: (with, without) what the paper adds
+    panels: Mapping[str, tuple[str, str]] = {}  # {panel of its figure of gaps: (with, without)}
     coverage: Coverage | None = None  # its table of languages
     examples: Mapping[str, str] = {}  # tables of sentences, and the task that has such examples here
     maps: str = ""  # the number of its figure of maps of a text in many languages

@@ -55,7 +55,7 @@ class Count(NamedTuple):
 class Planned(NamedTuple):
     """What a preset measures one of its encoders on."""
 
-    settings: EncoderEntry  # of the encoder
+    settings: EncoderEntry
     benchmarks: Mapping[str, Benchmark]  # test sets, by entry
     pairs: Sequence[str]  # language pairs of its text
     tuned: Mapping[str, Benchmark]  # test sets that it is fine-tuned for, by entry

@@ -48,7 +48,7 @@ SENTENCE = "sentence"
 class Sides(NamedTuple):
     """Two numbers of one claim, subset and metric aside."""
 
-    encoder: str  # whose vectors they are of
+    encoder: str
     left: tuple[str, str, str]  # name of the left side, its task, data set and metric aside; and of the right
     right: tuple[str, str, str]  # see `left`
     labels: tuple[str, str]  # what the two sides are called here
@@ -65,16 +65,16 @@ class Run:
     docs/papers.md#published-claims.
     """
 
-    paper: Paper  # whose numbers are compared
+    paper: Paper
     measured: Measured  # records; of variants by variant, as encoder, and seed of the training
-    encoder: str = ""  # whose variants these are
+    encoder: str = ""  # the one that `variants` are variants of
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # what each changes
     long_tail: Collection[str] = ()  # languages of which the run's preset has little text
-    confidence: float | None = None  # of intervals over seeds, None for intervals over sentences
+    confidence: float | None = None  # level of intervals over seeds; None for intervals over sentences
     parameters: Mapping[str, int | None] = field(default_factory=dict)  # weights of each variant, if known
-    hardware: str = ""  # that the variants were timed on, "" where none was
+    hardware: str = ""  # what the variants were timed on, "" without times
     examples: Sequence[Shown] = ()  # sentences that the run shows
-    languages: Sequence[str] = ()  # of its sentence pairs
+    languages: Sequence[str] = ()  # languages of the sentence pairs
     known: Mapping[str, Sequence[str]] = field(default_factory=dict)  # the languages that each encoder states
     maps: Mapping[str, Mapping[str, TextMap]] = field(default_factory=dict)  # by text and encoder
 

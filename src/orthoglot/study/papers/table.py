@@ -242,7 +242,7 @@ def _case_row(case: Case) -> list[Cell]:
 
 
 def _section(run: Run, table: str, known: Sequence[PaperCell], further: Sequence[PaperCell]) -> Section:
-    """A table of the paper, with what the run has in addition, and with what variants change."""
+    """A table of the paper with what the run adds and what variants change."""
     paper_cells = [cell for cell in known if cell.printed.table == table]
     others = [cell for cell in further if cell.printed.table == table]
     title = f"Table {table}: {run.paper.tables[table]}"
@@ -301,7 +301,6 @@ def _map_section(run: Run, text: str, maps: Mapping[str, TextMap]) -> Section:
 
 
 def _no_maps(run: Run) -> Section:
-    """What stands for the figure in a run without the task."""
     title = f"Figure {run.paper.maps}: a text in many languages by encoder"
     return Section(Table(title, "The task `geometry` draws it.", ["Maps"], [[absent(NO_DATA)]]))
 
@@ -321,7 +320,7 @@ def _whole_section(run: Run, whole: Sequence[PaperCell]) -> Section:
 
 
 def _changes(run: Run, title: str, shown: Sequence[PaperCell]) -> Table:
-    """What each variant changes."""
+    """What each variant changes against the base variant."""
     less = f"less {run.paper.variants[run.paper.base].label}"
     note = (
         f"Published number {less}'s; measured number {less}'s of the same seed. Intervals and marks as above."

@@ -57,7 +57,7 @@ class Side(NamedTuple):
 class Difference(NamedTuple):
     """A paired difference, ours minus theirs, in the unit of the scores."""
 
-    interval: Interval  # of the mean over language pairs and seeds
+    interval: Interval  # the mean over language pairs and seeds
     p: float  # two-sided, of the paired bootstrap
     sign_p: float | None  # p of the sign test over pivot sentences; None for statistics of no single item
     by_seed: dict[int, float]  # the difference of each seed
@@ -173,7 +173,7 @@ def differences(
 
 
 def _columns(columns: SharedColumns, task: str, metric: Metric, pairs: Pairs) -> dict[str, list[int]]:
-    """The columns of one side: of hits one for all seeds, of other statistics one per seed."""
+    """The columns of one side: one for the hits of all seeds, but one per seed for other statistics."""
     numbers = {}
     for pair, by_seed in pairs.items():
         scores = list(by_seed.values())
@@ -192,7 +192,7 @@ def _difference(
     *,
     size: bool,
 ) -> Difference | None:
-    """The difference of two sides; `size`: of their absolute values."""
+    """The difference of two sides, or with `size` of their absolute values."""
     defined = [
         pair
         for pair in mine.columns

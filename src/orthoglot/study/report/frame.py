@@ -21,7 +21,7 @@ COMPARED = ["task", "dataset", "encoder", "method", "view", "baseline", "compare
 
 
 def frame(records: Sequence[Record]) -> pd.DataFrame:
-    """A row for each record: a column for each field and for each fact that any of them states, NaN where it is absent.
+    """A row for each record, a column for each field and each fact of any of them; NaN where a record lacks it.
 
     The seed is a nullable integer.
     """
@@ -77,7 +77,7 @@ def _with_compared(records: pd.DataFrame) -> pd.DataFrame:
 
 
 class Name(NamedTuple):
-    """What a number belongs to, its subset aside."""
+    """What a number belongs to, without the subset."""
 
     encoder: str
     method: str
@@ -95,7 +95,7 @@ class Number(NamedTuple):
     high: float | None  # upper end
     averaged: bool  # whether the ends are means of the subsets' ends: the interval is then too wide, never too narrow
     by_seed: dict[int, float]  # {seed: value}; a method without a seed has one entry
-    subsets: tuple[str, ...]  # that were averaged
+    subsets: tuple[str, ...]  # what was averaged
     chance: float | None  # mean chance level of the subsets, None where the records state none
     candidates: tuple[int | None, ...] = ()  # sentences that each subset's queries search among, if stated
 
@@ -111,7 +111,7 @@ class Number(NamedTuple):
         return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
     def divided(self, by: float) -> Number:
-        """The number in a scale whose unit is `by` times as large; by -1, the difference seen from the other side."""
+        """The number in a scale with a unit `by` times as large; with -1, the difference from the other side."""
         low, high = (None if end is None else end / by for end in (self.low, self.high))
         low, high = (high, low) if by < 0 else (low, high)
         by_seed = {seed: value / by for seed, value in self.by_seed.items()}
@@ -139,7 +139,7 @@ class Measured:
 
     @cache  # noqa: B019 - a run lives as long as the program
     def names(self, column: str, **values: str) -> list[str]:
-        """Distinct names in a column of the records that have these values, in their order; comparisons aside."""
+        """Distinct names in a column of the records that have these values, in their order, without comparisons."""
         if not {column, *values} <= set(self._levels.columns):
             return []
         return list(where(self._levels, **values)[column].dropna().unique())
@@ -153,7 +153,7 @@ class Measured:
         return self.names("method", encoder=encoder)
 
     def subsets(self, task: str, dataset: str) -> list[str]:
-        """Distinct subsets of a data set, the mean over all of them aside."""
+        """Distinct subsets of a data set, without the mean over all of them."""
         return [name for name in self.names("subset", task=task, dataset=dataset) if name != ALL]
 
     def stated(self, fact: str, **values: str) -> str:
@@ -201,7 +201,7 @@ class Measured:
 
 
 def paired(ours: Mapping[int, Side], theirs: Mapping[int, Side]) -> dict[int, tuple[Side, Side]]:
-    """What both have of each seed; what has one seed only is paired with each seed of the other."""
+    """The values of both sides by seed. The only value of a side is paired with each of the other side."""
     if len(theirs) == 1:
         theirs = dict.fromkeys(ours, next(iter(theirs.values())))
     elif len(ours) == 1:

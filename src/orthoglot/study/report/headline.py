@@ -45,11 +45,11 @@ class Row(NamedTuple):
     family: str  # `UNDIVIDED`, `OURS`, `CLOSED_FORM`, or the papers or modules whose terms are trained, e.g. "MEAT"
     role: Role  # "published": as a paper describes it; "best": another that is the best of its family
     task: str  # the retrieval that was scored
-    dataset: str  # of the task
+    dataset: str  # its data set
     meaning: Score  # P@1 of the meaning view; of the undivided vector, its own
     language: Score | None  # P@1 of the language view, better the nearer to 0; None of the undivided vector
     change: Score | None  # `meaning` less that of the undivided vector, paired by sentence; None without it
-    tone: str  # of the change: "good" or "bad" where p < 0.05 and all seeds agree in the sign, else ""
+    tone: str  # style of the change: "good" or "bad" where p < 0.05 and all seeds agree in the sign, else ""
     # percent of sentences whose language a linear classifier reads from the meaning view (or the undivided vector),
     # better the nearer to chance; None without the task `language-probe`
     probe: Score | None = None

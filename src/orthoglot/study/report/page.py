@@ -92,7 +92,7 @@ class Task(NamedTuple):
 class Content(NamedTuple):
     """What the page and the files beside it both show."""
 
-    records: pd.DataFrame  # of all evaluations and comparisons
+    records: pd.DataFrame  # all evaluations and comparisons
     answer: list[Row]
     sections: list[Section]
     overview: list[Table]  # the answer in numbers, and tables over all tasks
@@ -103,8 +103,8 @@ class Content(NamedTuple):
     curves: pd.DataFrame  # losses of the trainings by epoch
     pictures: list[tuple[str, Spec]]  # the answer, a picture per encoder with a heading
     losses: Spec | None  # curves of the trainings; None without one
-    examples: dict[tuple[str, str], list[Shown]]  # by task and data set
-    text_maps: dict[str, dict[str, TextMap]]  # of undivided vectors, by text and encoder
+    examples: dict[tuple[str, str], list[Shown]]  # {(task, data set): sentences}
+    text_maps: dict[str, dict[str, TextMap]]  # {text: {encoder: map of its undivided vectors}}
 
 
 def report(sources: Sources, output: Path) -> None:
@@ -167,7 +167,7 @@ def show(run: Gathered, records: Sequence[Record]) -> Content:
 
 
 def write_files(run: Gathered, records: Sequence[Record], content: Content, output: Path) -> None:
-    """Write everything but the page."""
+    """Write every file but the page."""
     every_record = [*records, *run.fine_tuned]
     write_records(output / "records.jsonl", every_record)
     frame(every_record).to_parquet(output / "records.parquet", index=False)
@@ -239,7 +239,6 @@ def _write_json(path: Path, content: object, **form: Any) -> None:
 
 
 def _languages(run: Gathered) -> list[str]:
-    """The languages of the sentence pairs."""
     return sorted({code for entry in run.pairs for code in parse_pair(entry["pair"])})
 
 

@@ -33,7 +33,7 @@ class Ellipse(NamedTuple):
 
     centre: np.ndarray  # (2,)
     radii: np.ndarray  # (2,), the longer first
-    angle: float  # of the longer one, degrees from the first axis to the second
+    angle: float  # degrees from the first axis to the longer radius
 
 
 def ellipse(points: np.ndarray) -> Ellipse:

@@ -48,7 +48,7 @@ class Advice(NamedTuple):
     """The methods of one use, best first."""
 
     use: str  # one of `USES`
-    standings: list[Standing]  # by mean rank, then by points
+    standings: list[Standing]  # sorted by mean rank, then by points
     cells: list[str]  # "encoder: task data set" in which the methods are ranked
     left_out: list[str]  # methods that some cell lacks
     lacking: list[str]  # tasks of the use that the run does not have

@@ -27,11 +27,11 @@ class Sources(NamedTuple):
     evaluations: Sequence[Path]  # folders that `evaluate` wrote, one per encoder and method
     histories: Sequence[Path]  # history.jsonl, or its folder: .../<encoder>/<method>/seed<k> or .../<encoder>
     counts: Sequence[Path]  # prepared folders, or their counts.json, called by language pair
-    title: str  # of the page, e.g. "orthoglot, preset mini"
+    title: str  # title of the page, e.g. "orthoglot, preset mini"
     settings: EvaluationSettings  # resampling of the comparisons
     methods: Mapping[str, str | None]  # {method: its host, to which it adds terms}, in order of the tables
     selected: Sequence[str]  # methods under test, which metrics.json averages over; without the baselines
-    licences: Mapping[str, str]  # of the data and checkpoints used, by name
+    licences: Mapping[str, str]  # {data or checkpoint used: its licence}
     text: Sequence[Path] = ()  # prepared text folders, or their counts.json
     invented: Collection[str] = ()  # test sets whose languages are invented
     fine_tuned: Sequence[Path] = ()  # folders with the records of fine-tuned encoders, which are not compared
@@ -49,7 +49,7 @@ class Gathered(NamedTuple):
     examples: dict[Evaluation, list[Shown]]
     maps: dict[Evaluation, Map]
     pair_maps: dict[Evaluation, Map]  # those of one language pair, where there are any
-    text_maps: dict[str, dict[Evaluation, TextMap]]  # by text in many languages
+    text_maps: dict[str, dict[Evaluation, TextMap]]  # {text in many languages: maps}
     fine_tuned: list[Record]
     trainings: list[History]
     pairs: list[Counts]  # counts of language pairs
