@@ -92,7 +92,6 @@ def _of(run: Run, encoder: str, panel: str) -> Iterator[Gap]:
 
 
 def _apart(score: Number, without: Number) -> Number:
-    """The difference of two numbers that the run did not pair."""
     return score._replace(value=score.value - without.value, low=None, high=None)
 
 

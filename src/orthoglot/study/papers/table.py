@@ -18,7 +18,7 @@ from orthoglot.drawing.page import render
 from orthoglot.errors import DataError
 from orthoglot.receipts import holds
 from orthoglot.statistics.records import ALL, Record, read_records
-from orthoglot.study.papers.claims import FAILS, HOLDS, Case, Outcome, evaluate_claims
+from orthoglot.study.papers.claims import Outcome, claim_tables, evaluate_claims
 from orthoglot.study.papers.gaps import gap_figure, gap_table, gaps
 from orthoglot.study.papers.measured import (
     NO_DATA,
@@ -47,7 +47,7 @@ from orthoglot.study.report.frame import Measured, Name, Number
 from orthoglot.study.report.page import LANGUAGES, TEXT_MAPS_FILE
 from orthoglot.study.report.panels import NOTE, ROWS, panels
 from orthoglot.study.report.queries import GEOMETRY, SHAPES, better
-from orthoglot.study.report.table import ARROWS, EMPTY, Cell, Table, markdown, number
+from orthoglot.study.report.table import ARROWS, EMPTY, Cell, Table, markdown
 from orthoglot.study.report.task_tables import examples_table
 from orthoglot.study.tasks import registry
 from orthoglot.study.tasks.examples import EXAMPLES, read_examples
@@ -56,6 +56,8 @@ from orthoglot.study.tasks.registry import NWAY
 
 TEMPLATE = Path(__file__).with_name("table.html.j2")
 Show = Callable[[PaperCell], Cell]
+# The file of languages of a report that has none.
+NOT_STATED = '{"languages": [], "known": {}}'
 logger = logging.getLogger(__name__)
 
 
@@ -121,9 +123,7 @@ def write_results(paper: str, results: Path, output: Path) -> None:
     folder = results if results.is_dir() else results.parent
     path = folder / LANGUAGES
     try:
-        coverage = (
-            json.loads(path.read_text(encoding="utf-8")) if holds(path) else {"languages": [], "known": {}}
-        )
+        coverage = json.loads(path.read_text(encoding="utf-8") if holds(path) else NOT_STATED)
         languages, known = coverage["languages"], coverage["known"]
     except (ValueError, LookupError, TypeError) as error:
         raise DataError(f"{path}: cannot be read ({error})") from error
@@ -189,56 +189,6 @@ def _plain(value: Any) -> Any:
 def _save(path: Path, text: str) -> None:
     with replacing(path) as partial:
         partial.write_text(text, encoding="utf-8")
-
-
-def claim_tables(tested: Sequence[Outcome]) -> list[Table]:
-    """A table of all claims, then the cases of each that has any."""
-    rows = []
-    for outcome in tested:
-        tone = ""
-        if outcome.testable:
-            tone = {outcome.counts[FAILS]: "bad", outcome.counts[HOLDS]: "good"}.get(outcome.testable, "")
-        rows.append(
-            [
-                Cell(outcome.claim.text),
-                Cell(outcome.claim.evidence),
-                Cell(", ".join(outcome.claim.encoders) or "every encoder"),
-                Cell(outcome.verdict, "", tone),
-                Cell(outcome.reason),
-            ]
-        )
-    note = (
-        "Cases of the encoders and methods that a claim is made about. A case holds if its whole interval (95 % unless "
-        "the case says otherwise) and each seed lie in the claimed region, and does not hold if they lie outside. No "
-        "verdict is drawn from all cases: where the true value lies on the edge of the region, chance alone makes up "
-        "to 2.5 % of the cases hold and 2.5 % not hold (5 % for ratios), whether or not they share sentences: of 24 "
-        "cases 0.6 each."
-    )
-    claims = Table("Claims", note, ["Claim", "Paper's evidence", "Made about", "Here", "Cases"], rows)
-    return [claims, *(_case_table(outcome) for outcome in tested if outcome.cases)]
-
-
-def _case_table(tested: Outcome) -> Table:
-    columns = ["Encoder", "Data", "Quantity", "Value", "By seed", "Verdict", "Decided by"]
-    note = f"{tested.reason[:1].upper()}{tested.reason[1:]}."
-    if not all(case.counts for case in tested.cases):
-        note += " The claim is not made about cases in brackets."
-    return Table(tested.claim.text, note, columns, [_case_row(case) for case in tested.cases])
-
-
-def _case_row(case: Case) -> list[Cell]:
-    decided = Cell(f"({case.verdict})")
-    if case.counts:
-        decided = Cell(case.verdict, "", {HOLDS: "good", FAILS: "bad"}.get(case.verdict, ""))
-    return [
-        Cell(case.encoder),
-        Cell(case.data),
-        Cell(case.quantity),
-        EMPTY if case.value is None else number(case, ".2f"),
-        Cell(" ".join(f"{seed:.2f}" for seed in case.seeds) or "–"),
-        decided,
-        Cell(case.how),
-    ]
 
 
 def _section(run: Run, table: str, known: Sequence[PaperCell], further: Sequence[PaperCell]) -> Section:
@@ -320,7 +270,6 @@ def _whole_section(run: Run, whole: Sequence[PaperCell]) -> Section:
 
 
 def _changes(run: Run, title: str, shown: Sequence[PaperCell]) -> Table:
-    """What each variant changes against the base variant."""
     less = f"less {run.paper.variants[run.paper.base].label}"
     note = (
         f"Published number {less}'s; measured number {less}'s of the same seed. Intervals and marks as above."
@@ -426,7 +375,6 @@ def _published_less_base(cell: PaperCell) -> Cell:
 
 
 def _absent(cell: PaperCell, shown: Cell = EMPTY) -> Cell:
-    """What stands for a number that was not measured: grey, with the reason."""
     return shown._replace(small=cell.reason, tone="absent", hint=cell.why)
 
 

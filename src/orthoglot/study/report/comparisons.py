@@ -227,7 +227,6 @@ def _difference(
 
 
 def _by_seed(side: Side, pair: str, resampled: Resampled, metric: Metric) -> dict[int, float]:
-    """The observed statistic of one side in a language pair, by seed."""
     if metric.name in PROPORTIONS:
         return {seed: float(np.nanmean(scores.values)) for seed, scores in side.scores[pair].items()}
     numbers = zip(side.scores[pair], side.columns[pair], strict=True)

@@ -243,6 +243,5 @@ def _numbers(table: pd.DataFrame, keys: list[str]) -> dict[tuple[str, ...], Numb
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """The mean of the values; None if one is missing."""
     known = [value for value in values if value is not None]
     return fmean(known) if len(known) == len(values) else None

@@ -300,7 +300,6 @@ def _examples(run: Gathered, whole: set[str]) -> dict[tuple[str, str], list[Show
 def _pictures(
     answer: Sequence[Row], corners: pd.DataFrame, methods: Mapping[str, str | None]
 ) -> list[tuple[str, Spec]]:
-    """`Content.pictures`; none without retrieval by two views."""
     pictures = []
     for encoder, (task, dataset) in {row.encoder: (row.task, row.dataset) for row in answer}.items():
         label = queries.label(task, dataset, P_AT_1)
