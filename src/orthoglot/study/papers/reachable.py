@@ -13,7 +13,7 @@ from itertools import permutations, product
 from typing import NamedTuple
 
 from orthoglot.encoders.settings import EncoderEntry
-from orthoglot.statistics.records import GROUPS, Record, View
+from orthoglot.statistics.records import GROUPS, Record
 from orthoglot.study.benchmarks.base import Benchmark, WithPivot
 from orthoglot.study.benchmarks.graded import GradedSettings
 from orthoglot.study.benchmarks.kinds.mining import MiningSettings
@@ -25,7 +25,7 @@ from orthoglot.study.papers.measured import NO_LANGUAGE, REASONS, cells
 from orthoglot.study.papers.published import Paper, printed_numbers
 from orthoglot.study.papers.runs import Run
 from orthoglot.study.report.comparisons import ORIGINAL
-from orthoglot.study.report.frame import Measured
+from orthoglot.study.report.frame import Measured, Name
 from orthoglot.study.tasks.transfer import name_of_taught
 from orthoglot.training.settings import MethodSettings
 
@@ -125,25 +125,11 @@ def _records(
     if task in HELD_OUT and planned.pairs:
         parts["test"] = "", _directions(planned.pairs) if HELD_OUT[task] else list(planned.pairs)
     whole = definition["architecture"] in (ORIGINAL, FINE_TUNED)
-    views: tuple[View, ...] = ("sentence",) if whole else ("meaning", "language")
+    views = ("sentence",) if whole else ("meaning", "language")
     for dataset, (source, subsets) in parts.items():
         stated = facts | ({"source": source} if source else {})
         for view, subset in product(views, subsets):
-            yield Record(
-                task=task,
-                dataset=dataset,
-                subset=subset,
-                view=view,
-                encoder=encoder,
-                method=method,
-                seed=None,
-                metric=metric,
-                value=0.0,
-                low=None,
-                high=None,
-                n=0,
-                facts=stated,
-            )
+            yield Name(encoder, method, view, task, dataset, metric).record(subset, None, 0.0, 0, stated)
 
 
 def subsets_of(settings: Benchmark, task: str) -> Iterator[str]:

@@ -221,45 +221,35 @@ def run_of_variants(
     Raises:
         DataError: a folder that does not say its seed, or holds no P@1; variants of different seeds.
     """
-    groups: dict[tuple[str, ...], list[Record]] = defaultdict(list)
+    records: list[Record] = []
     seeds: dict[str, set[int]] = defaultdict(set)
     for folder in evaluations:
         variant, number = folder.parents[1].name, folder.parent.name.removeprefix("seed")
         if not number.isdigit():
             raise DataError(f"{folder}: lies in no folder seed<k>, which says the seed of its training")
         seeds[variant].add(int(number))
-        records = read_records(folder / "records.jsonl")
-        scores = [record for record in records if (record.metric, record.seed) == (P_AT_1, None)]
+        scores = [
+            replace(record, encoder=variant, seed=int(number), low=None, high=None)
+            for record in read_records(folder / "records.jsonl")
+            if (record.metric, record.seed) == (P_AT_1, None)
+        ]
         if not scores:
             raise DataError(f"{folder}: no {P_AT_1}")
-        for score in scores:
-            record = replace(score, encoder=variant, seed=int(number), low=None, high=None)
-            groups[attrgetter(*NAMES)(record)].append(record)
+        records += scores
     if len({tuple(sorted(numbers)) for numbers in seeds.values()}) > 1:
         raise DataError(f"variants were trained with different seeds: {dict(seeds)}")
     for folder, speed in speeds.items():
-        variant, seed = folder.parents[1].name, int(folder.parent.name.removeprefix("seed"))
-        timed = Record(
-            task=TIME,
-            dataset=TRAINING,
-            subset=ALL,
-            view=SENTENCE,
-            encoder=variant,
-            method=ORIGINAL,
-            seed=seed,
-            metric=SECONDS,
-            value=speed.seconds_per_1000,
-            low=None,
-            high=None,
-            n=speed.steps,
-            facts={},
-        )
-        groups[attrgetter(*NAMES)(timed)].append(timed)
+        name = Name(folder.parents[1].name, ORIGINAL, SENTENCE, TIME, TRAINING, SECONDS)
+        seed = int(folder.parent.name.removeprefix("seed"))
+        records.append(name.record(ALL, seed, speed.seconds_per_1000, speed.steps, {}))
+    groups: dict[tuple[str, ...], list[Record]] = defaultdict(list)
+    for record in records:
+        groups[attrgetter(*NAMES)(record)].append(record)
     means = [
         replace(group[0], seed=None, value=fmean(record.value for record in group))
         for group in groups.values()
     ]
-    measured = Measured([record for group in groups.values() for record in group] + means)
+    measured = Measured(records + means)
     run = Run(paper, measured, encoder, variants, long_tail, confidence)
     run.parameters = {folder.parents[1].name: parameters(folder) for folder in encoders}
     if speeds:

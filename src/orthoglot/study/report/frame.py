@@ -86,6 +86,12 @@ class Name(NamedTuple):
     dataset: str
     metric: str
 
+    def record(self, subset: str, seed: int | None, value: float, n: int, facts: Mapping[str, str]) -> Record:
+        """A record of that number without an interval."""
+        return Record(
+            **self._asdict(), subset=subset, seed=seed, value=value, low=None, high=None, n=n, facts=facts
+        )
+
 
 class Number(NamedTuple):
     """One number, or the unweighted mean of several subsets, over seeds."""

@@ -49,7 +49,7 @@ def heat_maps(records: pd.DataFrame, task: str, dataset: str, metric: str) -> It
         by_language = _by_language(scores[scores["subset"] != ALL], pairs=metric not in PROPORTIONS)
         if by_language["language"].nunique() > 1:
             mean = scores[scores["subset"] == ALL].assign(language="mean")
-            yield _heat_map(str(encoder), pd.concat([mean, by_language]), whole[scores.index], scores)
+            yield _heat_map(str(encoder), pd.concat([mean, by_language]), whole)
 
 
 def family_maps(
@@ -70,7 +70,7 @@ def family_maps(
     for encoder in values["encoder"].unique():
         scores = where(values, encoder=encoder)
         by_method = {str(name): _by_family(group) for name, group in scores.groupby("method", sort=False)}
-        reference = next(iter(scores.loc[whole[scores.index], "method"].unique()), None)
+        reference = next((name for name in by_method if name in whole), None)
         if reference is None or len(by_method[reference]) < LEAST_FAMILIES:
             continue
         base = by_method[reference]
@@ -104,16 +104,15 @@ def _square(value: float, change: float, scale: float) -> Square:
     return Square(f"{value:.1f}", f"{change:+.1f}", round(min(max(change / scale, -1.0), 1.0), 2))
 
 
-def _values(records: pd.DataFrame, task: str, dataset: str, metric: str) -> tuple[pd.DataFrame, pd.Series]:
-    """Means over seeds of the meaning view and of the undivided vector, and which of them are the latter's."""
+def _values(records: pd.DataFrame, task: str, dataset: str, metric: str) -> tuple[pd.DataFrame, set[str]]:
+    """Means over seeds of the meaning view and of the undivided vector, and the methods that do not divide it."""
     values = where(records[records["seed"].isna()], task=task, dataset=dataset, metric=metric)
-    values = where(undivided_as_meaning(values, records), view="meaning")
-    return values, values["method"].isin(undivided(records))
+    return where(undivided_as_meaning(values, records), view="meaning"), undivided(records)
 
 
-def _heat_map(encoder: str, table: pd.DataFrame, whole: pd.Series, scores: pd.DataFrame) -> HeatMap:
-    methods = list(scores["method"].unique())
-    reference = next(iter(scores.loc[whole, "method"].unique()), None)
+def _heat_map(encoder: str, table: pd.DataFrame, whole: set[str]) -> HeatMap:
+    methods = list(table["method"].unique())
+    reference = next((method for method in methods if method in whole), None)
     grid = table.groupby(["language", "method"], sort=False)["value"].mean().unstack()
     grid = grid.reindex(index=table["language"].unique(), columns=methods)
     changes = grid * np.nan if reference is None else grid.sub(grid[reference], axis="index")

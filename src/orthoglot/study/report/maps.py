@@ -27,42 +27,37 @@ class Panel(NamedTuple):
     colours: dict[str, str]
 
 
-def maps(drawn: Mapping[tuple[str, str], Map]) -> list[Panel]:
+def maps(projections: Mapping[tuple[str, str], Map]) -> list[Panel]:
     """A panel per encoder and method: dots are the meaning or the undivided vector, squares the language view."""
     panels = []
-    for (encoder, method), projection in drawn.items():
-        sampled = _sampled(MAP_POINTS, len(projection.points))
-        colours = colours_of(projection.languages)
-        about = f"{'-'.join(colours)}, {len(projection.points):,} points"
+    for (encoder, method), projection in projections.items():
+        points, languages = projection.points, projection.languages
+        about = f"{'-'.join(colours_of(languages))}, {len(points):,} points"
         if len(projection.explained):
             about = f"{projection.explained.sum():.0%} of the variance"
-        svg = _svg(
-            projection.points[sampled],
-            projection.languages[sampled],
-            projection.parts[sampled] == "language",
-            colours,
-        )
-        panels.append(Panel([encoder, method, about], svg, colours))
+        squares = projection.parts == "language"
+        panels.append(_panel([encoder, method, about], points, languages, squares, MAP_POINTS))
     return panels
 
 
-def text_maps(records: pd.DataFrame, dataset: str, drawn: Mapping[tuple[str, str], TextMap]) -> list[Panel]:
+def text_maps(
+    records: pd.DataFrame, dataset: str, projections: Mapping[tuple[str, str], TextMap]
+) -> list[Panel]:
     """Two panels per encoder and method, t-SNE and principal components, with the numbers of the first seed."""
     whole = undivided(records)
     records = where(records[records["seed"].notna()], task=GEOMETRY, dataset=dataset, subset=ALL)
     panels = []
-    for (encoder, method), projection in drawn.items():
+    for (encoder, method), projection in projections.items():
         view = "sentence" if method in whole else "meaning"
         scores = where(records, encoder=encoder, method=method, view=view)
         numbers = scores.groupby("metric", sort=False)["value"].first()
         known = {name.split()[0]: numbers[metric] for metric, name in SHAPES.items() if metric in numbers}
         about = ", ".join(f"{name} {value:.3g}" for name, value in known.items())
-        sampled = _sampled(TEXT_MAP_POINTS, len(projection.languages))
-        colours = colours_of(projection.languages)
+        languages = projection.languages
+        dots = np.zeros(len(languages), dtype=bool)
         for points, kind in ((projection.tsne, "t-SNE"), (projection.pca, "PCA")):
-            squares = np.zeros(len(sampled), dtype=bool)
-            svg = _svg(points[sampled], projection.languages[sampled], squares, colours)
-            panels.append(Panel([encoder, f"{method}, {kind}", about], svg, colours))
+            lines = [encoder, f"{method}, {kind}", about]
+            panels.append(_panel(lines, points, languages, dots, TEXT_MAP_POINTS))
     return panels
 
 
@@ -71,9 +66,13 @@ def colours_of(languages: Sequence[str] | np.ndarray) -> dict[str, str]:
     return {str(code): COLOURS[n % len(COLOURS)] for n, code in enumerate(np.unique(languages))}
 
 
-def _sampled(most: int, n: int) -> np.ndarray:
-    """At most this many of n places, shuffled."""
-    return np.random.default_rng(0).permutation(n)[:most]
+def _panel(
+    lines: list[str], points: np.ndarray, languages: np.ndarray, squares: np.ndarray, most: int
+) -> Panel:
+    """A panel of at most so many of the points."""
+    sampled = np.random.default_rng(0).permutation(len(points))[:most]
+    colours = colours_of(languages)
+    return Panel(lines, _svg(points[sampled], languages[sampled], squares[sampled], colours), colours)
 
 
 def _svg(

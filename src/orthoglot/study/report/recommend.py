@@ -85,7 +85,7 @@ def recommend(records: Sequence[Record], use: str) -> Advice:
 
 def table(advice: Advice) -> Table:
     """The advice as a table, best method first."""
-    rows = []
+    rows: list[list[Cell]] = []
     for standing in advice.standings:
         cells = [Cell(standing.method), Cell(f"{standing.rank:.2f}"), Cell(f"{standing.points:.2f}")]
         if rows:
