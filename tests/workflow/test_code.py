@@ -142,7 +142,7 @@ def test_a_changed_module_reaches_exactly_the_methods_that_have_it(module: str, 
 @pytest.mark.parametrize(
     ("module", "old", "new", "verbs"),
     [
-        ("study/jobs/report.py", "page.report(", "page.rapport(", {"report"}),
+        ("study/jobs/report.py", "report(_sources", "rapport(_sources", {"report"}),
         ("study/jobs/job.py", "fcntl.LOCK_EX)", "fcntl.LOCK_SH)", set(VERBS)),
         ("study/invented/grammar.py", "\n\n\ndef ", "\n\n\ndef _new(): ...\n\n\ndef ", {"generate"}),
         ("drawing/page.html.j2", "<", "<!-- more --><", {"report"}),
