@@ -72,7 +72,7 @@ def close(value: Tensor, expected: float) -> None:
     assert value.item() == pytest.approx(expected, abs=1e-6)
 
 
-# --- 9.1 cosine ---
+# --- cosine ---
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_float32_gradients_stay_exact_where_the_parts_of_a_sum_cancel(ratio: flo
     assert error < 1e-5
 
 
-# --- 9.2 DREAM ---
+# --- DREAM ---
 
 
 def dream_case(copies: int) -> Case:
@@ -190,7 +190,7 @@ def test_d7_identification_leaves_the_meaning_map_alone() -> None:
         assert part.parts.language.grad.abs().sum() > 0
 
 
-# --- 9.3 MEAT ---
+# --- MEAT ---
 
 
 def meat_case() -> Case:
@@ -248,7 +248,7 @@ def test_each_loss_of_the_adversary_reaches_its_own_side_alone() -> None:
     assert weight.grad is None
 
 
-# --- 9.4 ORACLE ---
+# --- ORACLE ---
 
 
 def languages_only(source: Numbers, target: Numbers, source_ids: list[int], target_ids: list[int]) -> Case:
@@ -285,7 +285,7 @@ def test_o7_o8_inter_class_readings() -> None:
     close(oracle.alignment(case), 0.0)
 
 
-# --- 9.5 SEED ---
+# --- SEED ---
 
 SOURCE, TARGET = [[1.0, 1.0], [2.0, 1.0]], [[1.0, -1.0], [0.0, -1.0]]
 
