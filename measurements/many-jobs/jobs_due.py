@@ -1,12 +1,13 @@
 """How many jobs commits would make due by their code, by kind of job: the width of the digests of code.
 
-    python measurements/many-jobs/jobs_due.py              # for the modules that jobs count now
+    python measurements/many-jobs/jobs_due.py              # for the code that jobs count now
     python measurements/many-jobs/jobs_due.py v1.0 HEAD    # the commits until v1.0, for both revisions, side by side
 
-takes the jobs of a preset and the modules that the code of each counts (orthoglot.study.jobs.digests), and the last
-commits to src/. A commit makes a job due if it changed the code of one of these modules; comments, docstrings and
-annotations do not count, and a module that has moved since counts under its present name. That a job is due because an
-earlier one is does not count, nor do entries of registries.
+takes the jobs of a preset, the code that each counts (orthoglot.study.jobs.digests), and the last commits to src/. A
+commit makes a job due if it changed a definition that the job counts; at a revision whose jobs count whole modules, if
+it changed any definition of one. Comments, docstrings, annotations and what is only logged do not count. A definition
+that has moved since counts where it is now. One that is gone counts for every job that counts anything of its module.
+That a job is due because an earlier one is does not count, nor do entries of registries.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from orthoglot.study.jobs.digests import shape
+from orthoglot.study.jobs.definitions import shape
 
 ROOT = Path(__file__).resolve().parents[2]
-# Run in a copy of a revision: the kind of each job, and its modules.
+# Run in a copy of a revision: the kind of each job, and the definitions or modules that it counts.
 JOBS = """
 import json, sys
 from pathlib import Path
@@ -43,8 +44,15 @@ def kind(job):
         return "decompose, trained" if job.settings["decomposition"] else "decompose, closed form"
     return f"pretrain, {job.settings['encoder']['kind']}" if job.verb == "pretrain" else job.verb
 
+def counted(job):
+    try:
+        from orthoglot.study.jobs.digests import reached
+    except ImportError:  # before jobs counted definitions
+        return sorted(job.code)
+    return reached(job.verb, job.settings, job.selects).definitions
+
 plan = Plan(config.load(Path("params.yaml"), {"preset": sys.argv[1]}))
-print(json.dumps([(kind(job), sorted(job.code)) for job in plan.jobs.values()]))
+print(json.dumps([(kind(job), counted(job)) for job in plan.jobs.values()]))
 """
 
 
@@ -54,7 +62,7 @@ def git(*words: str) -> str:
 
 
 def jobs(revision: str, preset: str) -> list[tuple[str, list[str]]]:
-    """The kind of each job of a revision, and the modules that its code counts."""
+    """The kind of each job of a revision, and the definitions ("module:name") or modules that its code counts."""
     archive = subprocess.run(("git", "archive", revision), cwd=ROOT, capture_output=True, check=True).stdout
     with TemporaryDirectory() as folder:
         with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
@@ -66,13 +74,32 @@ def jobs(revision: str, preset: str) -> list[tuple[str, list[str]]]:
 
 
 @cache
-def code(blob: str) -> str:
-    """The code of a file."""
-    return shape(ast.parse(git("cat-file", "blob", blob)))
+def code(blob: str) -> dict[str, str]:
+    """The code of each definition of a file, with the imports that it uses; "" has all other statements."""
+    body = ast.parse(git("cat-file", "blob", blob)).body
+    imports = {
+        alias.asname or alias.name: f"{getattr(node, 'module', '')} {alias.name}"
+        for node in body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    definitions: dict[str, str] = defaultdict(str)
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        targets = getattr(node, "targets", [getattr(node, "target", None)])
+        places = [place for target in targets for place in getattr(target, "elts", [target])]
+        names = [node.name] if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
+        names = names or [place.id for place in places if isinstance(place, ast.Name)] or [""]
+        used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+        about = shape([node]) + str(sorted(imports[name] for name in used & imports.keys()))
+        for name in names:
+            definitions[name] += about
+    return definitions
 
 
 def changes(revision: str, until: str, count: int) -> list[set[str]]:
-    """The modules whose code each of the last commits to src/ changed, by their names in a revision.
+    """What each of the last commits to src/ changed: definitions, "module:name", where a revision has them.
 
     Args:
         revision: that has these commits.
@@ -82,6 +109,14 @@ def changes(revision: str, until: str, count: int) -> list[set[str]]:
     counted = git("log", f"-{count}", "--format=%H", until, "--", "src").split()
     shown = ("--raw", "--no-abbrev", "-M", "--format=commit %H")
     log = git("log", *shown, f"{counted[-1]}^..{revision}", "--", "src").splitlines()
+    now: dict[str, set[str]] = {}  # names of definitions by module
+    homes: dict[str, set[str]] = defaultdict(set)  # modules by name of a definition
+    for line in git("ls-tree", "-r", revision, "src").splitlines():
+        if line.endswith(".py"):
+            module = module_of(line.split("\t")[1])
+            now[module] = {*code(line.split()[2])}
+            for name in now[module]:
+                homes[name].add(module)
     later: dict[str, str] = {}  # the names that files have now, by earlier names
     edited: dict[str, set[str]] = {commit: set() for commit in counted}
     commit = ""
@@ -95,10 +130,20 @@ def changes(revision: str, until: str, count: int) -> list[set[str]]:
         path = later.get(paths[-1], paths[-1])
         if status[0] == "R":
             later[paths[0]] = path
-        if status[0] in "MR" and path.endswith(".py") and commit in edited and code(before) != code(after):
-            name = path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__")
-            edited[commit].add(name.replace("/", "."))
+        if status[0] in "MR" and path.endswith(".py") and commit in edited:
+            then, since, module = code(before), code(after), module_of(path)
+            for name in {*then, *since}:
+                if then.get(name) != since.get(name):
+                    here = name in now.get(module, ())
+                    moved = homes[name] if name and not here else ()
+                    edited[commit] |= {f"{place}:{name}" for place in moved or [module]}
+                    edited[commit] |= {module} if not here and not moved else set()
     return list(edited.values())
+
+
+def module_of(path: str) -> str:
+    """The module of a file below src/."""
+    return path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
 def main() -> None:
@@ -120,8 +165,16 @@ def main() -> None:
         planned = jobs(revision, chosen.preset)
         sizes, due, commits = Counter[str](), Counter[str](), defaultdict[str, set[int]](set)
         for kind, names in planned:
-            hits = [number for number, edited in enumerate(edits) if edited & set(names)]
-            sizes[kind] += sum(":" not in name for name in names)
+            # Of a job that counts whole modules, every definition of them.
+            whole = {name for name in names if ":" not in name}
+            modules = whole | {name.partition(":")[0] for name in names if not name.endswith(":")}
+            wanted = {*names, *modules}
+            hits = [
+                number
+                for number, edited in enumerate(edits)
+                if edited & wanted or any(change.partition(":")[0] in whole for change in edited)
+            ]
+            sizes[kind] += len(modules)
             due[kind] += len(hits)
             commits[kind] |= set(hits)
         number = Counter(kind for kind, _ in planned)

@@ -31,7 +31,13 @@ def test_commits_count_by_the_code_that_they_changed_under_the_names_of_now(
     commit("src/package/a.py", code + "NEW = 1\n")
     commit("src/package/room/b.py", code + "NEW = 1\n", gone="src/package/a.py")
     commit("src/package/room/b.py", code + "NEW = 2\n")
-    found = jobs_due.changes("HEAD", "HEAD", 4)
-    assert found == [{"package.room.b"}, set(), {"package.room.b"}, set()]
+    place = "package.room.b:NEW"
+    assert jobs_due.changes("HEAD", "HEAD", 4) == [{place}, set(), {place}, set()]
     # A revision from before the move has its own name for it.
-    assert jobs_due.changes("HEAD~2", "HEAD~2", 2) == [{"package.a"}, set()]
+    assert jobs_due.changes("HEAD~2", "HEAD~2", 2) == [{"package.a:NEW"}, set()]
+    # A definition that moves, and one that goes.
+    commit("src/package/room/b.py", code.replace("x + 8", "x - 8"))
+    commit("src/package/c.py", "def f8(x):\n    return x - 8\n")
+    commit("src/package/room/b.py", code.partition("def f8")[0])
+    gone, moved = {"package.room.b", place}, "package.c:f8"
+    assert jobs_due.changes("HEAD", "HEAD", 4) == [{moved}, set(), {moved, *gone}, gone]

@@ -1,10 +1,10 @@
-"""The digest of a job's code: it changes with the modules that the job imports, and with nothing else."""
+"""The digest of a job's code: it changes with the definitions that the job uses, and with nothing else."""
 
 from __future__ import annotations
 
 import ast
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +144,8 @@ def test_a_changed_module_reaches_exactly_the_methods_that_have_it(module: str, 
     [
         ("study/jobs/report.py", "report(_sources", "rapport(_sources", {"report"}),
         ("study/jobs/job.py", "fcntl.LOCK_EX)", "fcntl.LOCK_SH)", set(VERBS)),
-        ("study/invented/grammar.py", "\n\n\ndef ", "\n\n\ndef _new(): ...\n\n\ndef ", {"generate"}),
+        ("study/invented/grammar.py", "    return ", "    return 1 and ", {"generate"}),
+        ("study/invented/grammar.py", "\n\n\ndef ", "\n\n\ndef _new(): ...\n\n\ndef ", set()),
         ("drawing/page.html.j2", "<", "<!-- more --><", {"report"}),
     ],
 )
@@ -152,7 +153,7 @@ def test_a_change_reaches_the_verbs_that_use_it(
     module: str, old: str, new: str, verbs: set[str], edit: Edit
 ) -> None:
     def codes() -> dict[str, dict[str, str]]:
-        return {verb: digests.code(verb, frozenset()) for verb in VERBS}
+        return {verb: digests.reached(verb, {}).code for verb in VERBS}
 
     before = codes()
     edit(module, old, new)
@@ -182,7 +183,7 @@ def test_the_code_that_opens_an_encoder_is_part_of_the_jobs_that_open_it(edit: E
 
 
 def test_a_job_depends_on_the_tasks_that_its_settings_name_and_on_no_others() -> None:
-    modules = digests.code("evaluate", frozenset(), frozenset({"code-switched", "heldout", "sts/../sts", ""}))
+    modules = digests.reached("evaluate", {"tasks": ["code-switched", "heldout", "sts/../sts", ""]}).code
     assert {name for name in modules if ".suite." in name} == {
         "orthoglot.study.tasks.suite.code_switched",
         "orthoglot.study.tasks.suite.heldout",
@@ -192,27 +193,31 @@ def test_a_job_depends_on_the_tasks_that_its_settings_name_and_on_no_others() ->
 def test_what_only_a_type_checker_imports_is_no_code_and_what_a_function_imports_is(
     edit: Edit, tmp_path: Path
 ) -> None:
-    before = digests.code("generate", frozenset())
+    before = digests.reached("generate", {}).code
     edit(
         "study/jobs/generate.py",
         "from orthoglot.study import invented as mini",
         "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from orthoglot import finite\n"
         "from orthoglot.study import invented as mini",
     )
-    assert digests.code("generate", frozenset()).keys() == before.keys()
-    edit("study/jobs/generate.py", '    """Do the job."""', "    from orthoglot import finite")
-    assert digests.code("generate", frozenset()).keys() - before.keys() == {"orthoglot.finite"}
+    assert digests.reached("generate", {}).code.keys() == before.keys()
+    edit(
+        "study/jobs/generate.py",
+        '    """Do the job."""',
+        "    from orthoglot import finite\n    finite.usable",
+    )
+    assert digests.reached("generate", {}).code.keys() - before.keys() == {"orthoglot.finite"}
 
 
 def test_a_module_that_is_added_later_counts_although_its_importer_is_cached(
     edit: Edit, tmp_path: Path
 ) -> None:
-    edit("study/jobs/generate.py", '    """Do the job."""', "    from orthoglot.newer import f")
-    before = digests.code("generate", frozenset())
+    edit("study/jobs/generate.py", '    """Do the job."""', "    from orthoglot.newer import f\n    f")
+    before = digests.reached("generate", {}).code
     digests.save_cache()
     digests.forget()
     (tmp_path / "src/orthoglot/newer.py").write_text("f = 1\n")
-    after = digests.code("generate", frozenset())
+    after = digests.reached("generate", {}).code
     assert after.keys() - before.keys() == {"orthoglot.newer"}
 
 
@@ -230,14 +235,62 @@ def test_a_text_that_is_no_kind_selects_no_module(edit: Edit) -> None:
     assert after == before  # no corpus of the preset is of this kind
 
 
-def test_jobs_that_read_test_sets_depend_on_every_kind_of_them_and_all_on_the_environment(edit: Edit) -> None:
-    names = frozenset({"opus", "A prefix " * 100})
-    before = {verb: digests.code(verb, names) for verb in VERBS}
-    edit("study/benchmarks/kinds/local.py", "\ndef read(", "\nNEW = 1\n\n\ndef read(")
-    changed_by = {verb for verb in VERBS if digests.code(verb, names) != before[verb]}
-    assert changed_by >= {"prepare", "shard", "embed", "evaluate"}
-    edit("environment.py", '"OMP_NUM_THREADS": "1"', '"OMP_NUM_THREADS": "4"')
-    assert {verb for verb in VERBS if digests.code(verb, names) != before[verb]} == set(VERBS)
+def changed_by(edit: Callable[[], None], names: Sequence[str] = ()) -> set[str]:
+    """The verbs whose code an edit changes."""
+    before = {verb: digests.reached(verb, {"kind": [*names]}).code for verb in VERBS}
+    edit()
+    return {verb for verb in VERBS if digests.reached(verb, {"kind": [*names]}).code != before[verb]}
+
+
+def test_jobs_that_read_all_test_sets_depend_on_every_reader_and_all_on_the_environment(edit: Edit) -> None:
+    names = ["opus", "A prefix " * 100]
+    reader = "study/benchmarks/kinds/local.py", "read_tables(folder, ", "read_tables(0, "
+    assert changed_by(lambda: edit(*reader), names) == {"prepare", "shard", "embed"}
+    setting = "environment.py", '"OMP_NUM_THREADS": "1"', '"OMP_NUM_THREADS": "4"'
+    assert changed_by(lambda: edit(*setting), names) == set(VERBS)
+
+
+def test_an_evaluation_depends_on_the_readers_of_its_own_test_sets_alone(edit: Edit) -> None:
+    def code(task: str) -> dict[str, str]:
+        return digests.reached("evaluate", {"tasks": [task]}).code
+
+    before = code("tatoeba"), code("sts")
+    edit("study/benchmarks/kinds/local.py", "read_tables(folder, ", "read_tables(0, ")
+    assert code("tatoeba") != before[0]
+    assert code("sts") == before[1]
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new", "verbs"),
+    [
+        # A reader of tables, and what reads prepared text.
+        ("text/tables.py", "places = [first.index(", "places = [len(first) and first.index(", set()),
+        (
+            "text/bitext.py",
+            'rows := [line.split("\\t")',
+            'rows := [line.split(" ")',
+            {"embed", "decompose", "evaluate"},
+        ),
+        # A constant, a class, and a base class.
+        ("embeddings/shards.py", "SENTENCES = 4096", "SENTENCES = 8192", {"embed"}),
+        ("embeddings/store.py", "return np.where(", "return +np.where(", {"embed", "decompose", "evaluate"}),
+        (
+            "settings.py",
+            "frozen=True",
+            "frozen=False",
+            {"generate", "prepare", "embed", "decompose", "evaluate"},
+        ),
+        # What is only shown, and waits.
+        ("progress.py", "    return ", "    return 1 and ", set()),
+        ("file_lock.py", "NO_LOCKS = {", "NO_LOCKS = {1, ", set()),
+        ("embeddings/embed.py", "embed: resumed with", "embed: goes on with", set()),
+    ],
+)
+def test_what_a_job_uses_is_its_code_and_nothing_else(
+    module: str, old: str, new: str, verbs: set[str], edit: Edit
+) -> None:
+    changed = changed_by(lambda: edit(module, old, new))
+    assert changed >= verbs if verbs else not changed & {"embed", "decompose", "evaluate"}
 
 
 def test_digests_are_the_same_with_and_without_the_cache(edit: Edit, tmp_path: Path) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, starmap
 from pathlib import Path
 from typing import Any
 
-from orthoglot.text.bitext import SentencePair, read_lines, read_pairs
+from orthoglot.text.bitext import SentencePair, read_lines, read_rows
 from orthoglot.text.splitting import Split
 
 
@@ -21,7 +21,7 @@ def stream_split(folder: Path, split: Split) -> Iterator[SentencePair]:
     """The same pairs, one at a time."""
     sizes = json.loads((folder / "counts.json").read_text())["kept"]
     paths = shards(folder, split) if sizes[split] else []
-    return chain.from_iterable(read_pairs([path]) for path in paths)
+    return starmap(SentencePair, chain.from_iterable(read_rows(path, 2) for path in paths))
 
 
 def describe_bitext(folder: Path) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def job(
     processes: Annotated[int, typer.Option(min=1, help="on a CPU, with one thread each")] = 1,
 ) -> None:
     """Do one job of the workflow: JSON on standard input, as workflow/plan.py makes it."""
-    verbs = {module.name for module in iter_modules(jobs.__path__)} - {"digests", "job"}
+    verbs = {module.name for module in iter_modules(jobs.__path__)} - {"definitions", "digests", "job"}
     if verb not in verbs:
         raise ConfigError(f"no job of the workflow: its verb is {verb!r}")
     described = Job(verb, sys.stdin.read())

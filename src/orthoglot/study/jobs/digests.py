@@ -1,8 +1,9 @@
-"""Digests of what a job's result depends on besides its settings: the modules that it runs, and outside files.
+"""Digests of what a job's result depends on besides its settings: the code that it runs, and outside files.
 
-The code of a job is every module that the module of its verb imports, directly or through others, found from the syntax
-trees without running anything. Comments, docstrings and the annotations of functions do not count. Modules that are
-found by a name (a task, a loss, a kind of encoder) count only where the settings of the job have that name.
+The code of a job is every definition (function, class or constant) that the module of its verb uses, directly or
+through others, and what runs when their modules are imported. A module that is used as a value counts with all its
+definitions. Modules that are found by a name (a task, a loss, a kind of encoder) count only where the settings of the
+job have that name. `orthoglot.study.jobs.definitions` says what a definition uses.
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ import ast
 import functools
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from orthoglot import receipts
+from orthoglot.study.jobs import definitions
+from orthoglot.study.jobs.definitions import PACKAGE, TEMPLATE, Definition
 
 SOURCE = Path(receipts.__file__).parents[1]
-PACKAGE = "orthoglot"
 # Modules that load others by their name, or stand for them, and the folder of these.
 FOLDERS = {
     "orthoglot.study.benchmarks.kinds": "orthoglot.study.benchmarks.kinds",
@@ -29,21 +30,23 @@ FOLDERS = {
     "orthoglot.study.pretraining.trainings": "orthoglot.study.pretraining.trainings",
     "orthoglot.study.tasks.registry": "orthoglot.study.tasks.suite",
 }
-# Modules that call `read` of every module of a folder that has one.
-READERS = {"orthoglot.study.benchmarks.collected": "orthoglot.study.benchmarks.kinds"}
+# Functions that call one of that name in every module of a folder that has it.
+CALLERS = {
+    "orthoglot.study.benchmarks.collected:stream_all": ("orthoglot.study.benchmarks.kinds", "read"),
+}
+# What changes no result: it finds keys, shows progress, and waits for other processes.
+NOT_COUNTED = (PACKAGE, "file_lock", "progress", "study.jobs.definitions", "study.jobs.digests")
 CACHE = Path(".cache/digests.json")
-# An entry of a registry, and a template or script that a module reads.
-ENTRY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
-TEMPLATE = re.compile(r"[\w.-]+\.(?:j2|js)\b")
 
 
-class Module(NamedTuple):
-    """One module of the package."""
+class Reached(NamedTuple):
+    """What a job runs."""
 
-    code: str  # digest of its code and of its templates, without the entries of its registries
-    imports: Sequence[str]  # modules
-    # a digest and the modules of each entry of its registries, by the name that selects it
-    entries: dict[str, tuple[str, Sequence[str]]]
+    code: dict[str, str]  # a digest for each module, and for each entry of a registry ("module:name")
+    definitions: list[str]  # "module:definition"
+    # what its settings could select: entries of registries, and modules that are found by a name
+    names: frozenset[str]
+    kinds: frozenset[str]
 
 
 def digest(value: Any) -> str:
@@ -78,49 +81,90 @@ def save_cache() -> None:
 
 def forget() -> None:
     """Read every module again when it is next needed."""
-    for cached in (_module, _folder, _this, _cache, code):
+    for cached in (_module, _place, _folder, _this, _cache, _template, _reached):
         cached.cache_clear()
 
 
 def job_code(verb: str, settings: Any, selects: Iterable[str]) -> dict[str, str]:
-    """The code of a job.
+    """The code of a job, see `reached`."""
+    return reached(verb, settings, selects).code
+
+
+def reached(verb: str, settings: Any, selects: Iterable[str] = ()) -> Reached:
+    """What a job runs.
 
     Args:
-        verb: of the job.
-        settings: of the job; those that name entries of registries or modules select them.
-        selects: what it uses of registries without its settings naming it.
+        verb: The job's verb; its module is `orthoglot.study.jobs.VERB`.
+        settings: The job's settings; those that name entries of registries or modules select them.
+        selects: What it uses of registries without its settings naming it.
     """
-    names = frozenset([*_strings(settings), *selects])
-    return code(verb, names, frozenset([*_kinds_in(settings), *selects]))
+    selects = [*selects]
+    names, kinds = frozenset([*_strings(settings), *selects]), frozenset([*_kinds_in(settings), *selects])
+    # Few of them select anything, so many jobs reach the same.
+    chosen: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
+    while True:
+        result = _reached(verb, *chosen)
+        if (wider := (names & result.names, kinds & result.kinds)) == chosen:
+            return result
+        chosen = wider
 
 
 @functools.cache
-def code(verb: str, names: frozenset[str], kinds: frozenset[str] = frozenset()) -> dict[str, str]:
-    """The digest of each module that a job runs by its name, and of each entry of a registry by "module:name".
-
-    Args:
-        verb: of the job; its module is `orthoglot.study.jobs.VERB`.
-        names: strings of the job's settings, which select entries of registries.
-        kinds: names of modules that are found by a name.
-    """
-    modules: dict[str, str] = {}
-    waiting = [f"{PACKAGE}.study.jobs.{verb}", f"{PACKAGE}.environment"]
+def _reached(verb: str, names: frozenset[str], kinds: frozenset[str]) -> Reached:
+    places: dict[str, set[str]] = {}  # definitions by module
+    entries: dict[str, str] = {}
+    all_names, all_kinds = set[str](), set[str]()
+    waiting = [
+        f"{PACKAGE}.{place}" for place in (f"study.jobs.{verb}:run", "study.jobs.job:Job", "environment:*")
+    ]
     while waiting:
-        name = waiting.pop()
-        if name not in modules:
-            module = _module(name)
-            modules[name] = module.code
-            waiting += module.imports
-            for key in module.entries.keys() & names:
-                modules[f"{name}:{key}"], targets = module.entries[key]
-                waiting += targets
-            if folder := FOLDERS.get(name):
-                waiting += (
-                    f"{folder}.{stem}" for stem in _folder(folder) if {stem, stem.replace("_", "-")} & kinds
-                )
-            if folder := READERS.get(name):
-                waiting += (f"{folder}.{stem}" for stem, reads in _folder(folder).items() if reads)
-    return dict(sorted(modules.items()))
+        module, name = _place(waiting.pop())
+        if module.removeprefix(f"{PACKAGE}.") in NOT_COUNTED or name in places.get(module, ()):
+            continue
+        if module not in places:
+            waiting += (f"{module}:", f"{module.rpartition('.')[0]}:")
+        places.setdefault(module, set()).add(name)
+        parts = _module(module)
+        part = parts.get(name, parts["*"])  # of a name that cannot be seen all
+        waiting += part.uses
+        all_names |= part.entries.keys()
+        for key in part.entries.keys() & names:
+            entries[f"{module}:{key}"], targets = part.entries[key]
+            waiting += targets
+        if name and (folder := FOLDERS.get(module)):
+            for stem in _folder(folder):
+                all_kinds |= {stem, stem.replace("_", "-")}
+                waiting += [f"{folder}.{stem}"] if {stem, stem.replace("_", "-")} & kinds else []
+        if caller := CALLERS.get(f"{module}:{name}"):
+            folder, function = caller
+            modules = (f"{folder}.{stem}" for stem in _folder(folder))
+            waiting += (f"{module}:{function}" for module in modules if function in _module(module))
+    code = {}
+    for module, here in places.items():
+        used = {name: part for name, part in _module(module).items() if name in here and part.code}
+        if used:
+            code[module] = digest(
+                {name: [part.code, *map(_template, part.templates)] for name, part in used.items()}
+            )
+    return Reached(
+        dict(sorted({**code, **entries}.items())),
+        [f"{module}:{name}" for module, here in places.items() for name in here],
+        frozenset(all_names),
+        frozenset(all_kinds),
+    )
+
+
+@functools.cache
+def _place(use: str) -> tuple[str, str]:
+    """Module and definition of what a definition uses; "*" for a whole module, the package for what is in neither."""
+    dotted, colon, name = use.partition(":")
+    if name:
+        return dotted, name
+    words = [word for word in dotted.split(".") if not word.startswith("__")]  # a module's __file__, __name__
+    for end in range(len(words), 1, -1):
+        if path_of(".".join(words[:end])):
+            return ".".join(words[:end]), "" if colon else words[end] if end < len(words) else "*"
+    return PACKAGE, ""
 
 
 def path_of(module: str) -> Path | None:
@@ -132,101 +176,50 @@ def path_of(module: str) -> Path | None:
 
 
 @functools.cache
-def _folder(folder: str) -> dict[str, bool]:
-    """The modules of a folder, and whether they have a function `read`."""
-    files = sorted(SOURCE.joinpath(*folder.split(".")).glob("[!_]*.py"))
-    return {file.stem: "\ndef read(" in file.read_text(encoding="utf-8") for file in files}
+def _folder(folder: str) -> list[str]:
+    """The names of the modules of a folder."""
+    return sorted(file.stem for file in SOURCE.joinpath(*folder.split(".")).glob("[!_]*.py"))
 
 
 @functools.cache
 def _this() -> str:
-    """What all that is cached depends on: this file, and which modules there are."""
+    """What all that is cached depends on: how it is computed, and which modules there are."""
     modules = sorted(str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py"))
-    return digest([Path(__file__).read_text(encoding="utf-8"), modules])
+    return digest(
+        [Path(file).read_text(encoding="utf-8") for file in (__file__, definitions.__file__)] + modules
+    )
 
 
 @functools.cache
-def _module(name: str) -> Module:
+def _module(name: str) -> dict[str, Definition]:
+    """The definitions of a module, with digests of their code."""
     path = path_of(name)
     assert path is not None, name
     text = path.read_text(encoding="utf-8")
-    templates = _templates(text)
     known = _cache()["modules"]
-    state = digest([_this(), name, text, templates])
+    state = digest([_this(), name, text])
     if state not in known:
-        tree = ast.parse(text)
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        imports, entries = sorted({*_imports(tree)} - {name}), _entries(tree, package)  # before the digest
-        known[state] = [digest([shape(tree), templates]), imports, entries]
-    return Module(*known[state])
-
-
-def _templates(text: str) -> dict[str, str]:
-    """The texts of the templates that a text names, and of those that they name."""
-    named: dict[str, str] = {}
-    waiting = re.findall(TEMPLATE, text)
-    while waiting:
-        name = waiting.pop()
-        if name not in named:
-            named[name] = "".join(path.read_text(encoding="utf-8") for path in sorted(SOURCE.rglob(name)))
-            waiting += re.findall(TEMPLATE, named[name])
-    return named
-
-
-def _imports(tree: ast.AST) -> Iterator[str]:
-    """The modules that a syntax tree imports, with their packages, but for those that only a type checker imports."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
-            for other in node.orelse:
-                yield from _imports(ast.Module([other], []))
-            continue
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module, *(f"{node.module}.{name}" for name in names)]
-        for name in names:
-            # The package itself imports nothing before it is asked for a name.
-            parents = name.split(".")
-            places = (".".join(parents[:end]) for end in range(2, len(parents) + 1))
-            yield from (place for place in places if path_of(place))
-        yield from _imports(node)
-
-
-def _entries(tree: ast.AST, package: str) -> dict[str, tuple[str, list[str]]]:
-    """The entries of the dictionaries that name modules as "module:function"; they are taken out of the tree."""
-    entries: dict[str, tuple[str, list[str]]] = {}
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Dict):
-            continue
-        others = []
-        for key, value in zip(node.keys, node.values, strict=True):
-            texts = (part.value for part in ast.walk(value) if isinstance(part, ast.Constant))
-            named = [
-                text.partition(":")[0] for text in texts if isinstance(text, str) and ENTRY.fullmatch(text)
+        parts = definitions.definitions(ast.parse(text), name, package, path_of)
+        known[state] = {
+            name: [
+                digest(part.code) if part.code else "",
+                part.uses,
+                {key: [digest(code), modules] for key, (code, modules) in part.entries.items()},
+                part.templates,
             ]
-            full = [f"{before}{module}" for module in named for before in (f"{package}.", f"{PACKAGE}.", "")]
-            if isinstance(key, ast.Constant) and (modules := [*filter(path_of, full)]):
-                entries[str(key.value)] = digest(shape(value)), modules
-            else:
-                others.append((key, value))
-        node.keys, node.values = [key for key, _ in others], [value for _, value in others]
-    return entries
+            for name, part in parts.items()
+        }
+    return {name: Definition(*part) for name, part in known[state].items()}
 
 
-def shape(node: Any) -> str:
-    """A syntax tree as text, the same on every Python version, without docstrings and annotations of functions."""
-    if isinstance(node, list):
-        shapes = [shape(part) for part in node if not _is_text(part)]
-        return f"[{','.join(shapes)}]"
-    if not isinstance(node, ast.AST):
-        return repr(node)
-    unwanted = {"returns"} | ({"annotation"} if isinstance(node, ast.arg) else set())
-    fields = ((name, value) for name, value in ast.iter_fields(node) if name not in unwanted)
-    shapes = [f"{name}={shape(value)}" for name, value in fields if value not in (None, [])]
-    return f"{type(node).__name__}({','.join(shapes)})"
-
-
-def _is_text(node: Any) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+@functools.cache
+def _template(name: str) -> str:
+    """A digest of a template or script, and of those that it names."""
+    texts = [path.read_text(encoding="utf-8") for path in sorted(SOURCE.rglob(name))]
+    return digest(
+        [*texts, *(_template(inner) for inner in TEMPLATE.findall("".join(texts)) if inner != name)]
+    )
 
 
 def _kinds_in(settings: Any) -> Iterator[str]:
