@@ -2,8 +2,9 @@
 # A rule makes a folder. What Snakemake sees of it is its receipt, FOLDER/receipt/KEY.json, which exists when the job with
 # this key is done: `made` is the receipt of the folder that a rule makes, `done` are those of the folders that it reads.
 # `params: settings` names what of params.yaml, in the preset or in an entry of the catalogue, is part of the keys.
-# Jobs that most others wait for go first (priority). mem_mb and runtime (minutes) are bounds for a scheduler, set by hand
-# for the presets of the papers and not measured: `benchmark` records max_rss in MB, and seconds, to set them from.
+# Jobs that most others wait for go first (priority). mem_mb and runtime (minutes) are bounds for a scheduler: at least ten
+# times what the largest job of the presets mini and demo took, of `embed`, whose memory does not grow with the text, three
+# times its memory. `benchmark` records max_rss in MB, and seconds.
 import re
 import shlex
 

@@ -42,7 +42,7 @@ rule pretrain:
         "../envs/orthoglot.yaml"
     threads: cores
     resources:
-        mem_mb=lambda wildcards: 16000 * plan.processes(wildcards.key),
+        mem_mb=lambda wildcards: 18000 * plan.processes(wildcards.key),
         runtime=1440,
         nodes=1,
         gpu=gpu,
