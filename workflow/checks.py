@@ -61,7 +61,7 @@ def check_opus(corpora: Mapping[str, Corpus]) -> None:
     """Refuse a corpus, a release or a language pair that the catalogue of OPUS has not, before anything is fetched.
 
     Args:
-        corpora: of the preset and of its benchmarks, by entry.
+        corpora: Those of the preset and of its benchmarks, by entry.
     """
     if any(isinstance(corpus, OpusSettings) for corpus in corpora.values()):
         # It takes a while to import.
@@ -147,7 +147,7 @@ class EncoderChecks:
         """Refuse an Emma-X encoder whose pairs or text the preset has not, or whose new tokenizer would not know it.
 
         Args:
-            entry: of params.yaml, that says so.
+            entry: The entry of params.yaml, for the message.
             settings: the encoder's.
         """
         if not isinstance(settings, EmmaXSettings):

@@ -30,7 +30,7 @@ class JobLines(logging.Formatter):
 
     Args:
         inner: Snakemake's formatter, for warnings and errors.
-        why: of a dry run, why the job that makes a folder would run; there is a line for each such job.
+        why: In a dry run, says why the job that makes a folder would run; each such job gets a line.
     """
 
     def __init__(self, inner: logging.Formatter | None, why: Callable[[str], str] | None = None) -> None:
@@ -118,7 +118,7 @@ def install(why: Callable[[str], str] | None = None) -> None:
     """Show lines of jobs instead of Snakemake's own; not where the user has asked for all that it says.
 
     Args:
-        why: see `JobLines`.
+        why: See `JobLines`.
     """
     if logger.level <= logging.DEBUG:
         return

@@ -40,8 +40,6 @@ _DAMAGE = (
     ValueError,
     struct.error,
 )
-
-
 # Compressed files by the ending of their names; each has a checksum at its end.
 _STREAMS: dict[str, Callable[[Path], IO[bytes]]] = {
     ".gz": igzip.open,
@@ -57,8 +55,8 @@ def check_zip(path: Path, most: int = MAX_MEMBERS) -> None:
     """Refuse an archive that is corrupt, or whose members could harm: nothing is unpacked before.
 
     Args:
-        path: of the archive.
-        most: members that it may have.
+        path: The archive.
+        most: How many members it may have.
     Raises:
         DataError: bad checksum inside; a member that is absolute, climbs out, is a link, encrypted or
             there twice; more members, bytes or compression than a corpus has.
@@ -183,13 +181,7 @@ def _refuse_harm(path: Path, members: list[zipfile.ZipInfo], most: int) -> None:
 
 def _fault(member: zipfile.ZipInfo, names: Counter[str]) -> str | None:
     name = member.orig_filename
-    if (
-        name.startswith("/")
-        or "\\" in name
-        or "\0" in name
-        or ".." in PurePosixPath(name).parts
-        or ":" in name
-    ):
+    if name.startswith("/") or any(mark in name for mark in "\\\0:") or ".." in PurePosixPath(name).parts:
         return "leads out of the archive"
     if stat.S_ISLNK(member.external_attr >> 16):
         return "is a link"

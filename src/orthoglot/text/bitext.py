@@ -128,9 +128,9 @@ def decoded(chunks: Iterable[bytes], name: str, *, escaped: bool = False) -> Ite
     """Split chunks of UTF-8, or of UTF-16 with a byte order mark, into lines; the last may lack its line feed.
 
     Args:
-        chunks: of the text.
-        name: of the text, for errors.
-        escaped: whether each byte that is not UTF-8 becomes a lone surrogate (`surrogateescape`) and is no error.
+        chunks: The text's bytes.
+        name: The text's name, for errors.
+        escaped: Whether each byte that is not UTF-8 becomes a lone surrogate (`surrogateescape`) and is no error.
     Raises:
         DataError: the bytes are not UTF-8, or no text, or a line has more than 16 MiB; the message gives the line of
             `name`.
@@ -281,8 +281,8 @@ def read_lines(path: Path, *, escaped: bool = False) -> Iterator[str]:
     """Stream the lines of a text file; .gz and .zst are unpacked.
 
     Args:
-        path: the file; "-" is standard input.
-        escaped: see `decoded`.
+        path: The file; "-" is standard input.
+        escaped: See `decoded`.
     Raises:
         DataError: the file is missing, truncated or not UTF-8.
     """

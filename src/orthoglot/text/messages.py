@@ -171,12 +171,7 @@ def _is_label(text: str) -> bool:
 
 
 def _without_placeholders(text: str, shared: Container[str]) -> tuple[str, Counter[str]]:
-    """A text with a stand-in for each placeholder, and how often it had which, whatever their order.
-
-    Args:
-        text: a side.
-        shared: what both sides have; a placeholder that may be text counts if it is here.
-    """
+    """A text with a stand-in for each placeholder, and how often it had which; what may be text counts if shared."""
     counts: Counter[str] = Counter()
 
     def filled(found: re.Match[str]) -> str:

@@ -81,8 +81,8 @@ def find_runs(source: Sequence[str], target: Sequence[str]) -> list[Run]:
     """The runs of shifted or unrelated pairs, in order; linear in the length of the text.
 
     Args:
-        source: sentences (N,) in the order of their file.
-        target: the sentences that stand in the same lines.
+        source: Sentences (N,) in the order of their file.
+        target: The sentences that stand in the same lines.
     """
     runs: list[Run] = []
     for _ in without_runs(map(SentencePair, source, target), runs):
@@ -97,8 +97,8 @@ def find_runs_of_vectors(source: np.ndarray, target: np.ndarray) -> list[Run]:
     pairs are not found: to such an encoder all text would look like one.
 
     Args:
-        source: unit vectors (N, D) of sentences in the order of their file.
-        target: those of the sentences in the same lines.
+        source: Unit vectors (N, D) of sentences in the order of their file.
+        target: Those of the sentences in the same lines.
     """
     scores = {}
     for offset in (0, *OFFSETS):
@@ -113,8 +113,8 @@ def parallel(pairs: Sequence[tuple[str, str]], *, realign: bool = False) -> list
     """The pairs that belong to no run, in order; what is left out is logged.
 
     Args:
-        pairs: in the order of their file.
-        realign: as of `without_runs`.
+        pairs: Pairs in the order of their file.
+        realign: See `without_runs`.
     """
     runs: list[Run] = []
     items = list(without_runs(starmap(SentencePair, pairs), runs, realign=realign))
@@ -153,9 +153,9 @@ def without_runs(items: Iterator[Item], runs: list[Run], *, realign: bool = Fals
     Memory holds `WINDOW` pairs. A run is judged within a window, and may go on in the next.
 
     Args:
-        items: as read, in the order of the file.
-        runs: filled in anew: where runs are, by the number of the item.
-        realign: whether the sources of a shifted run get the targets that translate them. Pairs of its ends that
+        items: What was read, in the order of the file.
+        runs: Filled in anew: where runs are, by the number of the item.
+        realign: Whether the sources of a shifted run get the targets that translate them. Pairs of its ends that
             nothing is known of are left out.
     """
     runs.clear()
@@ -277,11 +277,7 @@ def _log_factors(scores: Mapping[int, np.ndarray]) -> np.ndarray:
 def _states(factors: np.ndarray, state: int) -> np.ndarray:
     """The likeliest state of each line (N,): 0 for parallel, or 1 plus a column of `factors` (N, 7).
 
-    Each run costs the logarithm of b. Lines that say nothing belong to the run that they touch, see `_runs`.
-
-    Args:
-        factors: as of `_log_factors`.
-        state: before the first line.
+    Each run costs the logarithm of b. `state` is that before the first line.
     """
     n, columns = factors.shape
     states = np.zeros(n, dtype=np.int8)

@@ -37,10 +37,7 @@ MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-MO = (
-    b"\xde\x12\x04\x95",
-    b"\x95\x04\x12\xde",
-)  # message catalogues, of little-endian and big-endian machines
+MO = (b"\xde\x12\x04\x95", b"\x95\x04\x12\xde")  # message catalogues, little-endian and big-endian
 # The root element of XML, and what comes before it.
 _ROOT = re.compile(
     r"(?P<prolog>(?:<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>|\s)*+)"
@@ -54,8 +51,8 @@ def check_text(head: bytes, name: str) -> None:
     """Refuse what is no text.
 
     Args:
-        head: the first bytes of a file, unpacked, `HEAD_BYTES` of them or all.
-        name: of the file.
+        head: The first bytes of a file, unpacked, `HEAD_BYTES` of them or all.
+        name: The file's name.
     Raises:
         DataError: it is an Office file, an archive, a database or the like; says what to do.
     """
@@ -99,8 +96,8 @@ def form_of(head: bytes, name: str) -> str:
     """The form of sentence pairs that a file begins as: tmx, xliff, po or json; "" of any other text.
 
     Args:
-        head: its first bytes, unpacked.
-        name: of the file.
+        head: Its first bytes, unpacked.
+        name: Its name.
     Raises:
         DataError: it is no text, or XML or HTML of another form.
     """

@@ -16,9 +16,9 @@ def strings(given: Iterable[str], name: str, advice: str = BLANK) -> list[str]:
     """What was given as a list: of a list, tuple, generator, pandas Series, NumPy array and the like.
 
     Args:
-        given: the strings, in order.
-        name: of the argument, for messages.
-        advice: is put behind "give strings" in a message.
+        given: The strings, in order.
+        name: The argument's name, for messages.
+        advice: What a message says after "give strings".
     Raises:
         TypeError: one string, bytes, a mapping, a set, a table or no collection at all; or an element that is no
             string, such as None or NaN. The message names its position, from 0.
@@ -58,8 +58,8 @@ def string_pairs(given: Iterable[Sequence[str]], name: str) -> list[tuple[str, s
     """Pairs of strings as a list of tuples.
 
     Args:
-        given: pairs, in order; each may be a tuple or a list.
-        name: of the argument, for messages.
+        given: Pairs, in order; each may be a tuple or a list.
+        name: The argument's name, for messages.
     Raises:
         TypeError: as of `strings`, or an element that is no pair.
         DataError: as of `strings`.

@@ -77,10 +77,10 @@ def open_table(
     `translation` count as columns.
 
     Args:
-        path: the file; "-" is standard input.
-        columns: by name, or by number from 1; those called source and target if not given.
-        widths: how many columns a table without names may have, all of which then count.
-        languages: of the two sides, which choose the texts of a `translation`.
+        path: The file; "-" is standard input.
+        columns: Names, or numbers from 1; the columns called source and target if not given.
+        widths: How many columns a table without names may have, all of which then count.
+        languages: The languages of the two sides, which choose the texts of a `translation`.
     Raises:
         ConfigError: a `translation` lacks these languages, or has more than two and none is given.
         DataError: the file cannot be read, or is empty; nothing says which columns have the sentences.
@@ -136,11 +136,7 @@ def _sides_in(row: Sequence[str]) -> tuple[str, ...]:
 
 
 def _languages_in(cells: Sequence[str], rows: Sequence[Row]) -> Languages:
-    """Two different languages that cells of a first row name; none if the other rows may be a list of words.
-
-    In such a list "is" and "no" are words. In a table of sentences, most of the others have several words, or many
-    letters.
-    """
+    """Two different languages that cells of a first row name; none if the table may be a list of short words."""
     tags = [tag_of(cell) for cell in cells]
     if (
         len(tags) != len(SIDES)
@@ -164,10 +160,10 @@ def check_few(name: str, bad: Sequence[BadRow], count: int, total: int) -> None:
     """Refuse a text with many bad rows; a few are a warning.
 
     Args:
-        name: of the text.
-        bad: the first of these rows.
-        count: of all.
-        total: of rows, good and bad.
+        name: The text's name.
+        bad: The first of these rows.
+        count: How many there are.
+        total: How many rows there are, good and bad.
     Raises:
         DataError: more than one in a hundred is bad; names the first three.
     """
@@ -199,8 +195,8 @@ def read_table(path: Path, *, quoted: bool = False) -> Iterator[list[str]]:
     """Stream the rows of a table, all of as many cells: CSV where the name ends with .csv, and else TSV.
 
     Args:
-        path: the file; .csv.gz and .csv.zst are CSV as well.
-        quoted: whether cells of TSV are quoted as those of CSV are.
+        path: The file; .csv.gz and .csv.zst are CSV as well.
+        quoted: Whether cells of TSV are quoted as those of CSV are.
     Raises:
         DataError: a row is bad, or the file is missing, empty or truncated; a cell is larger than the csv module takes,
             as after a quote that never ends.
@@ -243,14 +239,7 @@ def ending_of(path: Path) -> str:
 def _rows(
     path: Path, lines: Iterator[str], wanted: Sequence[str] | None = None, *, quoted: bool = False
 ) -> Iterator[Row]:
-    """The rows of TSV or CSV, as the name says; those that have another number of cells than most are bad.
-
-    Args:
-        path: of the table.
-        lines: of it, `escaped`.
-        wanted: see `_is_head`. Such a first row says how many cells a row has.
-        quoted: see `read_table`.
-    """
+    """The rows of TSV or CSV; those with another number of cells than most, or than a first row of names, are bad."""
     comma = ending_of(path) == ".csv"
     return (
         _quoted_rows(path, lines, SEPARATORS if comma else "\t", wanted)
@@ -348,11 +337,7 @@ def _separator(lines: Sequence[str], separators: str, wanted: Sequence[str] | No
 
 
 def _after_bad(path: Path, rows: Iterator[Row]) -> tuple[list[str], Iterator[Row]]:
-    """The first row that is good, and all rows.
-
-    Raises:
-        DataError: there is none.
-    """
+    """The first row that is good, and all rows; a DataError if there is none."""
     bad: list[BadRow] = []
     for row in rows:
         if not isinstance(row, BadRow):
@@ -401,12 +386,7 @@ def _cells(record: JsonObject, names: Sequence[str], places: Sequence[int]) -> R
 def _sides_of(
     path: Path, codes: Sequence[str], names: Sequence[str], languages: Languages
 ) -> tuple[str, str]:
-    """The texts of the two sides, out of texts by language.
-
-    Raises:
-        ConfigError: they are not in these languages, or in more than two and none is given.
-        DataError: there are none.
-    """
+    """The texts of the two sides, out of texts by language: those of the given languages, or both that there are."""
     if not codes:
         raise DataError(
             f"{path}: line 1 has the keys {', '.join(names)}, not source and target; say which have sentences: "

@@ -153,8 +153,8 @@ def parts(path: Path | str, chunks: Iterable[bytes] | None = None) -> Iterator[b
     time is linear in the length.
 
     Args:
-        path: of the file, or the name of a text whose bytes are given.
-        chunks: these bytes.
+        path: The file, or the name of a text whose bytes are given.
+        chunks: These bytes.
     Raises:
         DataError: the file is missing or not well-formed; its document type has declarations of its own, which could
             name entities and other files; a tag or comment has more than 16 MiB, or a text more than 32.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
+from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import canonical, iso3, parse_pair
 from orthoglot.settings import Language, Name, Settings
 from orthoglot.text.bitext import read_rows
@@ -40,7 +42,7 @@ class Benchmark(Settings):
     retrieval: ClassVar[bool] = False  # the variants of an ablation are compared on it
     kind: str
     licence: str
-    """Of the text; the report lists it."""
+    """Licence of the text; the report lists it."""
     obtain: str = ""
     """How to get its files, where they have no address; the message about a missing one says it."""
     source: Annotated[str, Field(pattern=r"^[a-z0-9-]*$")] = ""
@@ -88,10 +90,11 @@ class Benchmark(Settings):
         return sorted(filter(is_address, self._named))
 
     def _narrowed(self, **changes: Any) -> Self | None:
-        """The settings with fewer languages or pairs; None if one of the fields is empty."""
+        """The settings with fewer languages or pairs; None if a field lost all that it had."""
         if all(getattr(self, name) == value for name, value in changes.items()):
             return self
-        return self.model_copy(update=changes) if all(changes.values()) else None
+        lost = [name for name, value in changes.items() if getattr(self, name) and not value]
+        return None if lost else self.model_copy(update=changes)
 
     @property
     def _named(self) -> set[str]:
@@ -204,3 +207,14 @@ def read_tables(
         if "." not in (pair := path.name.removesuffix(ending)):
             rows = read_rows(path, columns)
             yield path, graded_pair(pair), [list(column) for column in zip(*rows, strict=True)]
+
+
+@contextmanager
+def well_formed(place: str, form: str) -> Iterator[None]:
+    """Refuse a file or line of other people that lacks something, or has it in another form."""
+    try:
+        yield
+    except (ConfigError, DataError):
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise DataError(f"{place} is no {form} ({error!r})") from error

@@ -32,9 +32,9 @@ def sample(
     as many pairs as are wanted.
 
     Args:
-        read: gives the pairs from their beginning.
-        most: pairs, at least 1.
-        seed: of the order.
+        read: Gives the pairs from their beginning.
+        most: How many pairs, at least 1.
+        seed: Seed of the order.
     Returns:
         The pairs, and counts: `read`; of the first pairs in that order those that are left out, as a side is
         `repeated`, without a letter or digit (`empty`), or the same as the other (`copy`).

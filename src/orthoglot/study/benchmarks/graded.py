@@ -57,7 +57,7 @@ class NamedFile(Settings):
     file: str
     """As an entry of `files`."""
     names: Annotated[list[str], Field(min_length=1)]
-    """Of its columns; `{source}` and `{target}` stand for the languages of a pair."""
+    """Names of its columns; `{source}` and `{target}` stand for the languages of a pair."""
     lines: Whole = 0
     """Its first lines, of which alone there is a score; 0 for all. SemEval's Turkish track has scores of 250 of 500."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from orthoglot.errors import DataError
+from orthoglot.study.benchmarks.base import well_formed
 from orthoglot.study.benchmarks.labelled_settings import TEXTS, ClassificationSettings, LabelledFiles, Part
 from orthoglot.text.bitext import read_json
 from orthoglot.text.splitting import SplitSettings, split_of
@@ -95,12 +96,10 @@ def _rows(
 def _choices(path: Path) -> Iterator[Item]:
     """The choices of COPA: the pair of cause and effect of both alternatives; the label is that of the file, 0 or 1."""
     for number, line in read_json(path):
-        try:
+        with well_formed(f"{path}: line {number}", "choice"):
             premise, *alternatives = (line[name].strip() for name in ("premise", "choice1", "choice2"))
             backwards = {"cause": True, "effect": False}[line["question"]]
             label, name = str(int(line["label"])), str(line["idx"])
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DataError(f"{path}: line {number} is no choice ({error!r})") from error
         if not premise or not all(alternatives) or label not in ("0", "1"):
             raise DataError(
                 f"{path}: line {number} has {'no text' if label in ('0', '1') else f'the label {label}'}"
@@ -114,12 +113,10 @@ def _choices(path: Path) -> Iterator[Item]:
 def _answers(path: Path) -> Iterator[Item]:
     """The questions of Social IQa: context and question with each of three answers; the label is A, B or C."""
     for number, line in read_json(path):
-        try:
+        with well_formed(f"{path}: line {number}", "question of Social IQa"):
             asked = " ".join(f"{line['context']} {line['question']}".split())
             answers = [line[f"answer{letter}"].strip() for letter in "ABC"]
             label = line["correct"]
-        except (KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"{path}: line {number} is no question of Social IQa ({error!r})") from error
         if not asked or not all(answers) or label not in ("A", "B", "C"):
             raise DataError(f"{path}: line {number} has no text, or no label A, B or C")
         texts = [text for answer in answers for text in (asked, answer)]
@@ -129,13 +126,9 @@ def _answers(path: Path) -> Iterator[Item]:
 def _documents(path: Path, language: str, level: str, counted: Counter[str]) -> Iterator[Item]:
     """The documents of MultiEURLEX in a language, with their labels of a level; those without one are left out."""
     for number, line in read_json(path):
-        try:
+        with well_formed(f"{path}: line {number}", f"document with labels of {level}"):
             name, texts, labels = line["celex_id"], line["text"], line["eurovoc_concepts"][level]
             text, label = " ".join((texts.get(language) or "").split()), " ".join(sorted(map(str, labels)))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise DataError(
-                f"{path}: line {number} is no document with labels of {level} ({error!r})"
-            ) from error
         if not text or not label:
             counted["untranslated" if label else "unlabelled"] += 1
         else:
@@ -177,10 +170,8 @@ def _fields(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]
         yield from _cells(path, columns, quoted=True)
         return
     for number, review in read_json(path):
-        try:
+        with well_formed(f"{path}: line {number}", "review"):
             fields = [review[column] for column in columns]
-        except (KeyError, TypeError) as error:
-            raise DataError(f"{path}: line {number} is no review ({error!r})") from error
         yield number, ["" if field is None else str(field) for field in fields]
 
 

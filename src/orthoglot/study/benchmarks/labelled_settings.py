@@ -163,11 +163,6 @@ class ClassificationSettings(LabelledFiles, Benchmark):
         return by_name(self.languages)
 
     @property
-    def split_names(self) -> dict[Part, str]:
-        """{part: its name in the files}."""
-        return {"train": self.splits.train, "valid": self.splits.valid, "test": self.splits.test}
-
-    @property
     def codes(self) -> set[str]:
         """See `Benchmark.codes`."""
         return set(self.languages)
@@ -175,14 +170,10 @@ class ClassificationSettings(LabelledFiles, Benchmark):
     def within(self, takes: Takes) -> Self | None:
         """See `Benchmark.within`; a language of the training, and one that is tested."""
         languages, together = taken(self.languages, takes), taken(self.together, takes)
-        if len(languages) < min(2, len(self.languages)) or not (
-            together if self.together else takes(self.pivot)
-        ):
+        if len(languages) < min(2, len(self.languages)) or not (self.together or takes(self.pivot)):
             return None
-        pivot = self.pivot if self.pivot in languages else together[0]
-        narrowed = self._narrowed(
-            languages=languages, pivot=pivot, **({"together": together} if together else {})
-        )
+        pivot = self.pivot if self.pivot in languages else next(iter(together), "")
+        narrowed = self._narrowed(languages=languages, pivot=pivot, together=together)
         return narrowed if narrowed and narrowed.directions() else None
 
     @property
@@ -194,9 +185,7 @@ class ClassificationSettings(LabelledFiles, Benchmark):
 
     def directions(self) -> list[tuple[list[str], str]]:
         """(languages of a training, language of a test)."""
-        trainings = [self.together or [self.pivot]]
-        if self.both_ways:
-            trainings = [[code] for code in self.names]
+        trainings = [[code] for code in self.names] if self.both_ways else [self.together or [self.pivot]]
         return [
             (taught, code)
             for taught in trainings
@@ -207,10 +196,8 @@ class ClassificationSettings(LabelledFiles, Benchmark):
     def parts(self) -> list[tuple[str, Part]]:
         """(language, part) that the directions need."""
         directions = self.directions()
-        taught, tested = (
-            {code for languages, _ in directions for code in languages},
-            {code for _, code in directions},
-        )
+        taught = {code for languages, _ in directions for code in languages}
+        tested = {code for _, code in directions}
         return [
             (code, part)
             for code in self.names
@@ -228,7 +215,7 @@ class ClassificationSettings(LabelledFiles, Benchmark):
 
     def file_of(self, language: str, part: Part, world: str = MINI) -> list[str]:
         """The files of a language and part."""
-        return self.source_of(part).paths_of(self.name_of(language, part), self.split_names[part], world)
+        return self.source_of(part).paths_of(self.name_of(language, part), getattr(self.splits, part), world)
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """The files of each language and part; see `Benchmark.paths`."""

@@ -94,8 +94,8 @@ def archives(corpora: Mapping[str, Corpus]) -> dict[str, dict[str, dict[str, Ent
     """The archives of each language pair of the corpora of OPUS that are `listed`: those that are fetched.
 
     Args:
-        corpora: by entry of the catalogue of orthoglot, such as europarl-62 or benchmarks.paracrawl; others than those
-            are left out.
+        corpora: Corpora by their entry in orthoglot's catalogue, such as europarl-62 or benchmarks.paracrawl; those
+            that OPUS does not have are left out.
     Returns:
         The archives by entry, language pair, and file as `OpusSettings.files` calls it.
     Raises:
@@ -127,8 +127,8 @@ def left_out(settings: OpusSettings, taken: Mapping[str, Mapping[str, Entry]]) -
     """The archives that a release has of each language pair in spellings that are not taken.
 
     Args:
-        settings: of a corpus.
-        taken: its archives, as `archives` finds them.
+        settings: A corpus.
+        taken: Its archives, as `archives` finds them.
     """
     held = entries(settings.corpus, settings.version, settings.preprocess)
     by_pair = {}

@@ -256,15 +256,7 @@ def _bytes_sent(response: requests.Response) -> tuple[int, int | None]:
 
 
 def _most(wanted: _Wanted, response: requests.Response, total: int | None) -> int:
-    """How many bytes the file may have.
-
-    Args:
-        wanted: the file.
-        response: the server's answer, of which only the head is here.
-        total: the bytes of the whole file, as the server states.
-    Raises:
-        DataError: another file, or none that could be known to be whole.
-    """
+    """How many bytes the file may have; a DataError for another file, or one that nobody could know to be whole."""
     url, exact = wanted.url, wanted.exact
     kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     page = kind in PAGE_TYPES and not _page_wanted(url)

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 from orthoglot.atomic import link
 from orthoglot.errors import DataError, OfflineError
 from orthoglot.progress import Meter
-from orthoglot.study.fetching import cache as stored
 from orthoglot.study.fetching import lock as locks
 from orthoglot.study.fetching.download import AT_ONCE, OFFLINE, WrongDigestError, WrongSizeError, download
 from orthoglot.study.fetching.lock import Archive
@@ -65,7 +64,7 @@ def obtain(files: Mapping[str, str], folder: Path, *, lock: Path, cache: Path) -
     missing = [
         name
         for name in files
-        if name not in known or not stored.at_hand(known[name].sha256, folder / name, cache)
+        if name not in known or not locks.at_hand(known[name].sha256, folder / name, cache)
     ]
     if missing and os.environ.get(OFFLINE):
         more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
@@ -85,7 +84,7 @@ def obtain(files: Mapping[str, str], folder: Path, *, lock: Path, cache: Path) -
             raise DataError(f"{error}; {locks.advice(lock)}") from error
         size = file.stat().st_size
         archive = Archive(path=urlsplit(address).path, sha256=digest, size=size, version="")
-        stored.enter(name, archive, file, lock, cache)
+        locks.enter(name, archive, file, lock, cache)
         meter.add(1)
 
     with (

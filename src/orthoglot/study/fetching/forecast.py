@@ -63,8 +63,8 @@ def estimates(corpora: Mapping[str, Corpus], most: int = 0) -> list[Estimate]:
     known of other text.
 
     Args:
-        corpora: by entry, as `orthoglot.study.config.Params.corpora_of` gives them.
-        most: sentence pairs that are read of each language pair of each corpus; 0 for all.
+        corpora: Corpora by entry, as `orthoglot.study.config.Params.corpora_of` gives them.
+        most: How many sentence pairs are read of each language pair of each corpus; 0 for all.
     Raises:
         ConfigError: the catalogue of OPUS does not have one of them.
     """
@@ -113,9 +113,9 @@ def fetched(
     """What the files with addresses of each entry take; a file that two entries share counts with the first.
 
     Args:
-        addresses: by entry, as `orthoglot.study.config.Params.addresses_of` gives them.
-        licences: by entry.
-        lock: see `orthoglot.study.fetching.lock`; a size that it does not have is not known.
+        addresses: Addresses by entry, as `orthoglot.study.config.Params.addresses_of` gives them.
+        licences: Licences by entry.
+        lock: See `orthoglot.study.fetching.lock`; a size that it does not have is not known.
     """
     rows = []
     counted: set[str] = set()

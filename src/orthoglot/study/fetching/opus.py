@@ -26,7 +26,6 @@ from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.formats.kinds.opus import OpusSettings, Preprocess, members
 from orthoglot.languages import of_locale, parse_pair
 from orthoglot.progress import Done, Meter
-from orthoglot.study.fetching import cache as stored
 from orthoglot.study.fetching import lock as opus_lock
 from orthoglot.study.fetching.download import AT_ONCE, OFFLINE, WrongSizeError, ask, download, sha256_of
 from orthoglot.study.fetching.lock import Archive
@@ -130,7 +129,7 @@ def fetch(
     files: dict[str, Archive] = {}
 
     def at_hand(key: str, archive: Archive) -> bool:
-        return _is_pinned(settings, key, archive) and stored.at_hand(archive.sha256, places[key], cache)
+        return _is_pinned(settings, key, archive) and opus_lock.at_hand(archive.sha256, places[key], cache)
 
     for key, name in names.items():
         if name in known and at_hand(key, known[name]):
@@ -146,7 +145,7 @@ def fetch(
     for key in (key for key in missing if names[key] not in known):
         archive = others.get(urlsplit(chosen[key].url).path)
         if archive and archive.version == chosen[key].version and at_hand(key, archive):
-            stored.enter(names[key], archive, places[key], lock, cache)
+            opus_lock.enter(names[key], archive, places[key], lock, cache)
             files[key] = archive
     due = {chosen[key].url: key for key in reversed(missing) if key not in files}
 
@@ -167,7 +166,7 @@ def fetch(
         fetched = Archive(
             path=urlsplit(entry.url).path, sha256=digest, size=file.stat().st_size, version=entry.version
         )
-        stored.enter(names[key], fetched, file, lock, cache)
+        opus_lock.enter(names[key], fetched, file, lock, cache)
         logger.info("%s %s %s: %d KiB", settings.corpus, entry.version, key, entry.kibibytes)
         return fetched
 
@@ -183,7 +182,7 @@ def fetch(
         if not _is_pinned(settings, key, files[key]):
             raise DataError(f"{names[key]}: SHA-256 is {files[key].sha256}, expected {settings.sha256[key]}")
         link(places[first], places[key])
-        stored.enter(names[key], files[key], places[key], lock, cache)
+        opus_lock.enter(names[key], files[key], places[key], lock, cache)
     described = {}
     for key, place in places.items():
         if checkpoint:
@@ -222,9 +221,9 @@ def choose(entries: Iterable[Entry], pair: str, settings: OpusSettings) -> dict[
     """The entry of each file of a pair: canonical spellings before others, in either order the larger one.
 
     Args:
-        entries: of the release.
-        pair: one of the settings'.
-        settings: which spellings are taken.
+        entries: The release's entries.
+        pair: One of the settings' pairs.
+        settings: Say which spellings are taken.
     Returns:
         The entries by file, see `OpusSettings.files`: xml and raw have the alignments, and the documents of both sides.
     Raises:

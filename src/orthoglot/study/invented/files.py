@@ -17,10 +17,7 @@ from orthoglot.study.invented.grammar import CONCEPTS, GRAMMARS, Language, inven
 from orthoglot.study.invented.meanings import NAMES, YEARS, Frame, freely, overlap, sample, variation
 from orthoglot.study.invented.taught import TIMES, write_taught
 
-FOLDERS = (
-    *("opus", "mono", "dictionaries", "retrieval", "nway", "similarity", "quality", "labels"),
-    *("inference", "choices", "documents", "answers", "mining"),
-)
+FOLDERS = "opus mono dictionaries retrieval nway similarity quality labels inference choices documents answers mining"
 SHARED = 0.2  # share of a pair's sentences that other pairs have too, as in real pivot-centric corpora
 README = """Corpus Name: Mini
      Package: Mini.{pair} in Moses format
@@ -62,7 +59,7 @@ def generate(settings: MiniSettings, output: Path) -> None:
         ConfigError: a language without a grammar, or no language other than the pivot.
     """
     sizes = _sizes(settings)
-    for folder in FOLDERS:
+    for folder in FOLDERS.split():
         (output / folder).mkdir()
     languages = {code: invent(code, settings.seed, settings.synonyms) for code in sizes}
     pivot = languages[settings.pivot]
@@ -171,17 +168,16 @@ def _translations(
     names = [] if part == "test" else [part]
     random = Random(derive(seed, "corruption", language.code, *names))
     vocabulary = [language.lexicon[concept] for concept in CONCEPTS]
+    joined = language.grammar.separator.join
     rows = []
     for frame in sample(count, seed, "quality", language.code, *names, held_out=not names):
         words = language.words(frame)
         errors = random.randrange(len(words))
         translation = corrupted(words, errors, vocabulary, random)
-        while (
-            language.grammar.separator.join(translation) in known
-        ):  # wrong words can make a training sentence
+        while joined(translation) in known:  # wrong words can make a training sentence
             translation = corrupted(words, errors, vocabulary, random)
         gold = f"{1 - errors / len(words):.3f}"
-        rows.append([pivot.sentence(frame), language.grammar.separator.join(translation), gold])
+        rows.append([pivot.sentence(frame), joined(translation), gold])
     return rows
 
 

@@ -184,8 +184,8 @@ def invent(code: str, seed: int, synonyms: float = 0.0) -> Language:
     can be read back into its parts even where it is written without spaces.
 
     Args:
-        code: of `GRAMMARS`.
-        seed: of the lexicon.
+        code: A code of `GRAMMARS`.
+        seed: Seed of the lexicon.
         synonyms: share of the concepts with a second form.
     """
     grammar, random = GRAMMARS[code], Random(derive(seed, "lexicon", code))

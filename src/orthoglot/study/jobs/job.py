@@ -24,8 +24,8 @@ def parts(settings: Any, code: Mapping[str, str], files: Mapping[str, str]) -> d
     """What the key of a job is a digest of, besides verb, folder and the keys of the inputs; a receipt states it.
 
     Args:
-        settings: of the job; licences change no result and are left out.
-        code: digests of its modules.
+        settings: The job's settings; licences change no result and are left out.
+        code: Digests of its code.
         files: SHA-256 of the user's files that it reads.
     """
     return {"settings": _decisive(settings), "code": code, "files": files}
@@ -35,10 +35,10 @@ def key_of(verb: str, folder: str, parts: Mapping[str, Any], inputs: Mapping[str
     """The key of a job.
 
     Args:
-        verb: of the job.
-        folder: that it makes.
-        parts: see `parts`.
-        inputs: the key of each folder that it reads, by role and folder.
+        verb: The job's verb.
+        folder: The folder that it makes.
+        parts: See `parts`.
+        inputs: The key of each folder that it reads, by role and folder.
     """
     return digests.digest([verb, folder, parts, inputs])
 
@@ -61,7 +61,7 @@ class Job:
     """What one verb has to do.
 
     Args:
-        verb: the name of a module beside this one.
+        verb: The name of a module beside this one.
         text: JSON, as workflow/plan.py makes it: settings, input folders, output folder, and the key that they and the
             code must have.
     Raises:

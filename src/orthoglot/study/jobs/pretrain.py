@@ -33,8 +33,8 @@ def train(job: Job, output: Path) -> None:
     """Make the encoder, alone or as one of the processes that `run` has started.
 
     Args:
-        job: a job of this verb.
-        output: an empty folder.
+        job: A job of this verb.
+        output: An empty folder.
     """
     described = job.settings["encoder"]
     settings = kinds.kind(described["kind"]).settings.model_validate(described)
@@ -51,11 +51,11 @@ def make_encoder(settings: EncoderEntry, name: str, inputs: Inputs, run: RunOpti
     """Train an encoder, or link one that was trained elsewhere, and write its folder.
 
     Args:
-        settings: of any kind.
-        name: of the encoder, kept in encoder.json.
-        inputs: what a training reads.
-        run: where a training runs.
-        output: an existing empty folder.
+        settings: The encoder's, of any kind.
+        name: The encoder's name, kept in encoder.json.
+        inputs: What a training reads.
+        run: Where a training runs.
+        output: An existing empty folder.
     """
     if make := kinds.kind(settings.kind).make:
         make(settings, name, output)

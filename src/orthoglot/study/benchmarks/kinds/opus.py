@@ -34,7 +34,7 @@ class DrawnSettings(WithPivot):
     most: Count = 200_000
     """Pairs of each language at most [EMS: 200,000 candidates]."""
     seed: int = 1
-    """Of the draw."""
+    """Seed of the draw."""
     listed: bool = True
     """As of a corpus of OPUS: false for a release that the catalogue of opustools does not have."""
 

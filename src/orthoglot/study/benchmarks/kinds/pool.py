@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 from orthoglot.errors import DataError
 from orthoglot.languages import canonical
 from orthoglot.settings import Language
-from orthoglot.study.benchmarks.base import Benchmark, Paths, Takes, taken
+from orthoglot.study.benchmarks.base import Benchmark, Paths, Takes, taken, well_formed
 from orthoglot.text.bitext import read_json, read_rows, unpacked, write_pairs
 from orthoglot.text.patterns import MINI, filled
 from orthoglot.text.sentences import split
@@ -71,9 +71,8 @@ class PoolSettings(Benchmark):
     def within(self, takes: Takes) -> Self | None:
         """See `Benchmark.within`; at least two of several languages of the pool."""
         languages, asked = taken(self.languages, takes), taken(self.asked, takes)
-        if len(languages) < min(2, len(self.languages)) or (self.asked and not asked):
-            return None
-        return self._narrowed(languages=languages, **({"asked": asked} if asked else {}))
+        enough = len(languages) >= min(2, len(self.languages))
+        return self._narrowed(languages=languages, asked=asked) if enough else None
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
         """See `Benchmark.paths`."""
@@ -150,19 +149,18 @@ def collect(settings: PoolSettings, paths: Paths, output: Path) -> dict[str, int
     if settings.form == "xquad-r":
         read = [_articles(path, language) for language, (path,) in sorted(paths.items())]
         asked, pool = ([row for rows in each for row in rows] for each in zip(*read, strict=True))
-        known = {(language, name) for language, name, _ in pool}
     elif settings.form in ("squad", "mewsli-x-pairs"):
         read_pairs = _questions if settings.form == "squad" else _mention_pairs
         both = list(read_pairs(questions))
         asked, pool = [question for question, _ in both], [sentence for _, sentence in both]
-        known = {(language, name) for language, name, _ in pool}
     elif settings.form == "mewsli-x":
         asked, pool = list(_mentions(questions)), list(_entities(candidates))
-        known = {(language, name) for name in {name for _, name, _ in pool} for language in asked_in}
     else:
         asked = _columns(questions, ["lang", "question_id", "answer", "question"])
         pool = _columns(candidates, ["lang", "id", "sentence"])
-        known = {(language, name) for language, name, _ in pool}
+    known = {(language, name) for language, name, _ in pool}
+    if settings.form == "mewsli-x":  # an entity has one language, and mentions in all
+        known = {(language, name) for _, name in known for language in asked_in}
     for what, path, texts, wanted in (
         ("question", questions, asked, asked_in),
         ("sentence", candidates, pool, settings.languages),
@@ -206,12 +204,9 @@ def _columns(path: Path, names: Sequence[str]) -> list[tuple[str, ...]]:
 def _articles(
     path: Path, language: str
 ) -> tuple[list[tuple[str, str, str, str]], list[tuple[str, str, str]]]:
-    """Questions and sentences of a file of XQuAD-R; a sentence's id is article-paragraph-sentence.
-
-    The answer of a question is the sentence in which its first answer begins.
-    """
+    """Questions, each with the sentence in which its answer begins, and sentences of a file of XQuAD-R."""
     asked, pool = [], []
-    try:
+    with well_formed(str(path), "file of XQuAD-R"):
         for place, paragraph in _paragraphs(path):
             names = [f"{place}-{number}" for number in range(len(paragraph["sentences"]))]
             starts = [start for start, _ in paragraph["sentence_breaks"]]
@@ -220,8 +215,6 @@ def _articles(
             for question in paragraph["qas"]:
                 at = bisect_right(starts, question["answers"][0]["answer_start"]) - 1
                 asked.append((language, question["id"], names[at], " ".join(question["question"].split())))
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise DataError(f"{path} is no file of XQuAD-R ({error!r})") from error
     return asked, pool
 
 
@@ -237,7 +230,7 @@ def _paragraphs(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _questions(path: Path) -> Iterator[tuple[Asked, tuple[str, str, str]]]:
     """Questions of SQuAD, English, each with the sentence in which its first answer begins."""
-    try:
+    with well_formed(str(path), "file of SQuAD"):
         for place, paragraph in _paragraphs(path):
             text = paragraph["context"]
             spaced = " ".join(text.split())
@@ -252,33 +245,27 @@ def _questions(path: Path) -> Iterator[tuple[Asked, tuple[str, str, str]]]:
                 name = f"{place}-{at}"
                 asked = " ".join(question["question"].split())
                 yield ("en", question["id"], name, asked), ("en", name, sentences[at])
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise DataError(f"{path} is no file of SQuAD ({error!r})") from error
 
 
 def _mention_pairs(path: Path) -> Iterator[tuple[Asked, tuple[str, str, str]]]:
     """A mention and its entity of each line of Mewsli-X's training; both have the mention's language."""
     for number, line in read_json(path):
-        try:
+        with well_formed(f"{path}: line {number}", "mention with its entity"):
             mention, entity = line["contextual_mention"], line["entity"]
             language, name = canonical(mention["context"]["language"]), entity["entity_id"]
             asked = language, mention["mention"]["example_id"], name, _mention(path, number, **mention)
             yield asked, (language, name, _described(entity["title"], entity["description"]))
-        except (KeyError, TypeError) as error:
-            raise DataError(f"{path}: line {number} is no mention with its entity ({error!r})") from error
 
 
 def _mentions(path: Path) -> Iterator[tuple[str, str, str, str]]:
     """(language, id, entity, "mention: the sentences that hold it") of each mention of Mewsli-X's articles."""
     for number, line in read_json(path):
-        try:
+        with well_formed(f"{path}: line {number}", "article with mentions"):
             context = line["context"]
             language = canonical(context["language"])
             for mention in line["mentions"]:
                 text = _mention(path, number, context, mention)
                 yield language, mention["example_id"], mention["entity_id"], text
-        except (KeyError, TypeError) as error:
-            raise DataError(f"{path}: line {number} is no article with mentions ({error!r})") from error
 
 
 def _mention(path: Path, number: int, context: Mapping[str, Any], mention: Mapping[str, Any]) -> str:
@@ -296,11 +283,9 @@ def _mention(path: Path, number: int, context: Mapping[str, Any], mention: Mappi
 def _entities(path: Path) -> Iterator[tuple[str, str, str]]:
     """(language, id, "title: description") of each entity of Mewsli-X."""
     for number, line in read_json(path):
-        try:
+        with well_formed(f"{path}: line {number}", "entity"):
             text = _described(line["title"], line["description"])
             yield canonical(line["description_language"]), line["entity_id"], text
-        except (KeyError, TypeError) as error:
-            raise DataError(f"{path}: line {number} is no entity ({error!r})") from error
 
 
 def _described(name: str, text: str) -> str:
