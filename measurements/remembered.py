@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from orthoglot.encoders.folder import identity
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import identity, load_encoder
 from orthoglot.progress import Done
 
 BLOCK = 1024

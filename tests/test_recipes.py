@@ -159,7 +159,7 @@ import sys
 from pathlib import Path
 
 from orthoglot.study import config
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import load_encoder
 from orthoglot.study.jobs.pretrain import make_encoder
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 

@@ -7,10 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 from orthoglot.encoders.folder import check_revision
-from orthoglot.encoders.kinds.distillation import DistillationSettings
-from orthoglot.encoders.kinds.emma_x import EmmaXSettings
 from orthoglot.encoders.settings import FrozenSettings
-from orthoglot.encoders.training_settings import ScratchNetwork, TrainingSettings
 from orthoglot.entries import known
 from orthoglot.errors import ConfigError
 from orthoglot.formats.base import Corpus
@@ -18,6 +15,9 @@ from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.languages import parse_pair
 from orthoglot.study.config import EncoderSettings, Params, Part
 from orthoglot.study.papers.published import PAPERS
+from orthoglot.study.pretraining.kinds.distillation import DistillationSettings
+from orthoglot.study.pretraining.kinds.emma_x import EmmaXSettings
+from orthoglot.study.pretraining.settings import ScratchNetwork, TrainingSettings
 
 
 def absent(params: Params) -> dict[str, str]:

@@ -14,9 +14,8 @@ from typing import Any
 
 from checks import EncoderChecks, absent, check_benchmarks, check_opus, check_parts
 from orthoglot import __version__
-from orthoglot.encoders.kinds import SAVED_AS, kind
+from orthoglot.encoders import kinds
 from orthoglot.encoders.settings import FrozenSettings
-from orthoglot.encoders.training_settings import TrainingSettings
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 from orthoglot.study import config
@@ -25,6 +24,8 @@ from orthoglot.study.config import EncoderSettings
 from orthoglot.study.finetuning.settings import FINE_TUNED, FineTuningSettings
 from orthoglot.study.jobs.digests import SOURCE, digest
 from orthoglot.study.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS, SUITES
+from orthoglot.study.pretraining.kinds import SAVED_AS
+from orthoglot.study.pretraining.settings import TrainingSettings
 from orthoglot.text.patterns import here
 
 # Settings of a corpus that its files do not depend on: they say what is read of them.
@@ -276,13 +277,14 @@ class Grid:
             home = f"{room}/{self.name}/tokens"
             inputs["tokens"] = [self._tokens(settings, seen, inputs.get("start", []), home)]
         settled = {"name": name, "encoder": settings.model_dump(exclude={"stands_for"})}
-        kinds = self._kinds(settings)
-        return self._add("pretrain", output, settled, selects=kinds, inputs=inputs, reads=files)
+        return self._add(
+            "pretrain", output, settled, selects=self._kinds(settings), inputs=inputs, reads=files
+        )
 
     def _kinds(self, settings: EncoderSettings) -> list[str]:
         """The kinds of encoders that making and opening this one use."""
         before = [self.params.encoders[origin] for origin in settings.origins.values()]
-        saved = [] if kind(settings.kind).load else SAVED_AS
+        saved = () if settings.kind in kinds.names() else SAVED_AS
         return sorted({settings.kind, *saved, *(kind for origin in before for kind in self._kinds(origin))})
 
     def _tokens(self, settings: TrainingSettings, seen: Seen, start: list[str], home: str) -> str:

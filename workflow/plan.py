@@ -18,9 +18,8 @@ from typing import Any
 
 from grid import Grid, Work
 from orthoglot import receipts
-from orthoglot.encoders.kinds import kind
+from orthoglot.encoders import kinds
 from orthoglot.encoders.segmentation import open_segmenter
-from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.entries import closest
 from orthoglot.errors import ConfigError
 from orthoglot.packages import installed_package
@@ -245,7 +244,7 @@ class Plan(Grid):
     def _frozen(self, job: Job) -> bool:
         """Whether the encoder of a job was trained elsewhere."""
         (encoder,) = job.inputs["encoder"]
-        return issubclass(kind(self.jobs[encoder].settings["encoder"]["kind"]).settings, FrozenSettings)
+        return self.jobs[encoder].settings["encoder"]["kind"] in kinds.settings()
 
     def gpus(self, key: str) -> int:
         """How many GPUs the job takes."""

@@ -29,7 +29,7 @@ from float16_effect import effect
 from sentence_transformers import SentenceTransformer
 
 from orthoglot.encoders.base import Encoder
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import load_encoder
 from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 from orthoglot.encoders.link import link
 

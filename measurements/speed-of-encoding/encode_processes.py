@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import load_encoder
 from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 from orthoglot.encoders.link import link
 

@@ -32,13 +32,13 @@ import numpy as np
 import straightforward_ems as naive
 import torch
 
-from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.encoders.tokenization import open_tokenizer
-from orthoglot.encoders.training_settings import ScratchNetwork
 from orthoglot.study import config
 from orthoglot.study.pretraining.collate import EmsCollator
+from orthoglot.study.pretraining.kinds.ems import EmsSettings
 from orthoglot.study.pretraining.networks import TrainableEncoder
 from orthoglot.study.pretraining.sampling import RowSampler
+from orthoglot.study.pretraining.settings import ScratchNetwork
 from orthoglot.study.pretraining.tokenise import TOKENIZER, tokenise
 from orthoglot.study.pretraining.tokenised import Bitext, languages_of, read_bitext
 from orthoglot.study.pretraining.trainer import WEIGHT_DECAY, scheduler

@@ -35,8 +35,8 @@ from orthoglot.encoders import moses
 from orthoglot.encoders.pretokenization import moses_words
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.tokenization import MOSES_MODEL, MosesTokenizer
-from orthoglot.encoders.training_settings import TokenizerSettings
 from orthoglot.study.pretraining import sentencepiece_training
+from orthoglot.study.pretraining.settings import TokenizerSettings
 from orthoglot.study.pretraining.tokenised import monolingual, text_of_bitext, write_bitext, write_text
 from orthoglot.study.pretraining.tokenizer_training import RESERVED, train_tokenizer
 from orthoglot.text.bitext import read_lines, write_pairs

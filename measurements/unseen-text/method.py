@@ -35,8 +35,7 @@ from orthoglot.apply.model import Model
 from orthoglot.apply.words import compare, encoder_of
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import ClosedForm, Decomposer, unit
-from orthoglot.encoders.folder import identity
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import identity, load_encoder
 from orthoglot.errors import ConfigError
 from orthoglot.search.pair_cosines import cosines
 from orthoglot.statistics.intervals import bootstrap_p, holm

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from orthoglot import yaml_files
 from orthoglot.encoders import kinds
-from orthoglot.encoders.settings import EncoderEntry
+from orthoglot.encoders.settings import EncoderEntry, TrainedEntry
 from orthoglot.entries import known, merged, resolved
 from orthoglot.errors import ConfigError
 from orthoglot.objectives import check_method
@@ -87,11 +87,6 @@ def naming_file(values: Mapping[str, Any], params: Path) -> Iterator[None]:
         raise ConfigError(f"{file}: {error}") from error
 
 
-def encoder_fields() -> dict[str, frozenset[str]]:
-    """Names of the settings by kind of encoder."""
-    return {name: frozenset(kinds.kind(name).settings.model_fields) for name in kinds.names()}
-
-
 def method(name: str, params: Path | None = None) -> MethodSettings:
     """A method of the catalogue that belongs to `params`, or of the one that comes with orthoglot.
 
@@ -116,19 +111,18 @@ def encoders(params: Path) -> dict[str, EncoderEntry]:
     """The encoders of the catalogue that belongs to `params`, by name.
 
     Raises:
-        ConfigError: the settings of one are wrong.
+        ConfigError: The settings of one that was trained elsewhere are wrong; `orthoglot.study.config` checks others.
     """
     values = mapping(params)
     entries = section("encoders", values, params)
+    settings = kinds.settings()
+    checked_entries: dict[str, EncoderEntry] = {}
     with naming_file(values, params):
-        complete = resolved("encoders", entries, encoder_fields())
-        return {name: _encoder(name, entry) for name, entry in complete.items()}
-
-
-def _encoder(name: str, values: Any) -> EncoderEntry:
-    """The settings of an encoder's entry in full."""
-    known(values.get("kind") if isinstance(values, dict) else None, kinds.names(), f"encoders.{name}.kind")
-    try:
-        return checked(kinds.kind(values["kind"]).settings, values)
-    except ConfigError as error:
-        raise ConfigError(f"encoders.{name}: {error}") from error
+        fields = {kind: frozenset(of_kind.model_fields) for kind, of_kind in settings.items()}
+        for name, entry in resolved("encoders", entries, fields).items():
+            kind = str(entry.get("kind")) if isinstance(entry, dict) else ""
+            try:
+                checked_entries[name] = checked(settings.get(kind, TrainedEntry), entry)
+            except ConfigError as error:
+                raise ConfigError(f"encoders.{name}: {error}") from error
+    return checked_entries

@@ -26,9 +26,9 @@ from orthoglot.apply.export import export
 from orthoglot.cli import app
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.encoders.folder import identity
-from orthoglot.encoders.training_settings import Words
 from orthoglot.errors import ConfigError
 from orthoglot.statistics.records import Record, write_records
+from orthoglot.study.pretraining.settings import Words
 
 MAX_TOKENS = 12
 TRAINING = {

@@ -25,7 +25,7 @@ from orthoglot.apply.scored import COPY, Words
 from orthoglot.apply.words import Limits, Match, compare, limits, match, tokens, without_counterpart
 from orthoglot.cli import app
 from orthoglot.decomposers.base import unit
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import load_encoder
 from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
 from orthoglot.encoders.link import link
 from orthoglot.encoders.pieces import Pieces

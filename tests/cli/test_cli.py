@@ -28,7 +28,7 @@ from typer.testing import CliRunner
 
 from orthoglot import __version__, cli, receipts
 from orthoglot.cli import COMMANDS, MOVED, app, main
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import load_encoder
 from orthoglot.encoders.laser import LaserSizes
 from orthoglot.errors import DataError
 from orthoglot.study import cli as study

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from orthoglot.embeddings.store import MOST, as_stored
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import load_encoder
 from orthoglot.encoders.link import link
 from orthoglot.errors import DataError
 

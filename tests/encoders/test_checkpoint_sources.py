@@ -19,8 +19,7 @@ from hub_server import HubServer, Repository
 from packed_e5 import write_packed
 
 from orthoglot.encoders import checkpoint
-from orthoglot.encoders.folder import card, identity, save_card
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import card, identity, load_encoder, save_card
 from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 from orthoglot.encoders.link import link_packaged
 from orthoglot.encoders.pretrained import PretrainedEncoder

@@ -10,8 +10,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer, BertModel
 
-from orthoglot.encoders.folder import identity
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import identity, load_encoder
 from orthoglot.encoders.pretrained import PretrainedEncoder
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.study.pretraining.networks import SentenceNetwork

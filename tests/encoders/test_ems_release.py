@@ -19,7 +19,7 @@ from sacremoses import MosesTokenizer
 from torch import Tensor
 
 from orthoglot.encoders.ems_release import VOCABULARY, convert
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import load_encoder
 from orthoglot.errors import DataError, OfflineError
 
 NETWORK = ems_encoders.network(max_tokens=released_ems.LONGEST)

@@ -16,10 +16,10 @@ from orthoglot.cli import app
 from orthoglot.encoders.kinds.laser import LaserSettings
 from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.training_settings import TokenizerSettings
 from orthoglot.errors import DataError
 from orthoglot.study.config import EncoderSettings
 from orthoglot.study.language_coverage import coverage, survey
+from orthoglot.study.pretraining.settings import TokenizerSettings
 from orthoglot.study.pretraining.tokenizer_training import train_tokenizer
 from orthoglot.text.bitext import write_pairs
 

@@ -17,8 +17,7 @@ import sentencepiece
 import torch
 from laser_files import linked, write_weights
 
-from orthoglot.encoders.folder import identity
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import identity, load_encoder
 from orthoglot.encoders.laser import LaserEncoder, LaserSizes
 from orthoglot.encoders.laser_release import convert
 from orthoglot.encoders.laser_tokenizers import Laser2Tokenizer

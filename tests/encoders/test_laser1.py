@@ -15,8 +15,7 @@ import torch
 from laser_files import linked, subwords, write_laser1, write_weights
 
 from orthoglot.encoders import laser_release, segmentation
-from orthoglot.encoders.folder import identity
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import identity, load_encoder
 from orthoglot.encoders.laser import LaserEncoder, LaserSizes
 from orthoglot.encoders.laser_release import convert
 from orthoglot.encoders.laser_tokenizers import Laser1Tokenizer, open_tokenizer

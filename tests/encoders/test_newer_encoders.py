@@ -18,7 +18,7 @@ from torch import Tensor
 from transformers.models.m2m_100.modeling_m2m_100 import M2M100Encoder
 
 from orthoglot.encoders.checkpoint import from_folder
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import load_encoder
 from orthoglot.encoders.kinds.refused import RefusedSettings
 from orthoglot.encoders.link import link
 from orthoglot.encoders.sentence_transformer import link_sentence_transformers

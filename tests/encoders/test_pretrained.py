@@ -17,8 +17,7 @@ import transformers
 from checkpoints import bert, pretrained, xlmr
 from damaged_checkpoints import Damage, pickled, said, weights, without_a_weight
 
-from orthoglot.encoders.folder import identity, locate
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import identity, load_encoder, locate
 from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 from orthoglot.encoders.link import link
 from orthoglot.encoders.pretrained import open_checkpoint, save_checkpoint

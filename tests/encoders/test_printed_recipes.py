@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from orthoglot.encoders.kinds.emma_x import EmmaXSettings
-from orthoglot.encoders.training_settings import EncoderNetwork
 from orthoglot.study import config
+from orthoglot.study.pretraining.kinds.emma_x import EmmaXSettings
+from orthoglot.study.pretraining.settings import EncoderNetwork
 
 ROOT = Path(__file__).resolve().parents[2]
 PARAMS = config.load(ROOT / "params.yaml")

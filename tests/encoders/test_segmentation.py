@@ -18,8 +18,8 @@ from orthoglot.encoders import segmentation
 from orthoglot.encoders.pretokenization import moses_words
 from orthoglot.encoders.segmentation import Segmenter, SegmenterName, open_segmenter
 from orthoglot.encoders.tokenization import MOSES_MODEL, SEGMENTERS, open_tokenizer
-from orthoglot.encoders.training_settings import TokenizerSettings
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.study.pretraining.settings import TokenizerSettings
 from orthoglot.study.pretraining.tokenizer_training import train_tokenizer
 
 VERSION = "JUMAN++ Version: 2.0.0-rc4 / Dictionary: 20220625-generic"

@@ -18,8 +18,7 @@ from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
 
-from orthoglot.encoders.folder import identity
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import identity, load_encoder
 from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
 from orthoglot.encoders.link import link

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from lines import in_memory
 
-from orthoglot.encoders.training_settings import TokenizerSettings
 from orthoglot.errors import ConfigError
 from orthoglot.study.pretraining import sentencepiece_training as module
 from orthoglot.study.pretraining.sentencepiece_training import CHARACTER, SENTENCE, TOKEN, available_memory
+from orthoglot.study.pretraining.settings import TokenizerSettings
 from orthoglot.study.pretraining.tokenizer_training import train_tokenizer
 
 TEXT = in_memory({"en": [f"The cat, number {n}, sat on the mat." for n in range(50)]})
@@ -23,7 +23,7 @@ TEXT = in_memory({"en": [f"The cat, number {n}, sat on the mat." for n in range(
 MEASURED = """
 import json, pathlib, random, tempfile
 from orthoglot.study.pretraining import sentencepiece_training as module
-from orthoglot.encoders.training_settings import TokenizerSettings
+from orthoglot.study.pretraining.settings import TokenizerSettings
 
 def memory(kind):
     lines = pathlib.Path("/proc/self/status").read_text().splitlines()

@@ -24,9 +24,9 @@ from orthoglot.encoders.tokenization import (
     TextTokenizer,
     open_tokenizer,
 )
-from orthoglot.encoders.training_settings import TokenizerSettings, Words
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.study.pretraining.sentencepiece_training import PAD, UNKNOWN
+from orthoglot.study.pretraining.settings import TokenizerSettings, Words
 from orthoglot.study.pretraining.tokenizer_training import train_tokenizer
 
 SETTINGS = TokenizerSettings(

@@ -11,8 +11,7 @@ import pytest
 from carrier import write_carrier
 from packed_use import twin, write_packed
 
-from orthoglot.encoders.folder import card, identity
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import card, identity, load_encoder
 from orthoglot.encoders.kinds.use import UseSettings
 from orthoglot.encoders.link import encoder_from_package, link_packaged
 from orthoglot.encoders.use import UseEncoder

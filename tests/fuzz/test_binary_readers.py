@@ -27,8 +27,7 @@ from orthoglot.cli import app
 from orthoglot.decomposers.base import META, WEIGHTS, Decomposer, load_decomposer
 from orthoglot.embeddings import store as stores
 from orthoglot.embeddings.store import EmbeddingStore, digests_of, index_digest
-from orthoglot.encoders.folder import card, check_revision, save_card, stated
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import card, check_revision, load_encoder, save_card, stated
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.statistics.records import Record, read_records, write_records
 from orthoglot.statistics.resampling import Scores

@@ -16,13 +16,13 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from orthoglot import catalogue
 from orthoglot.decomposers.modules import Maps
-from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.training_settings import ScratchNetwork
 from orthoglot.objectives.base import Objective
 from orthoglot.streams import Draws, stream
 from orthoglot.study import config
 from orthoglot.study.pretraining.collate import EmsCollator
+from orthoglot.study.pretraining.kinds.ems import EmsSettings
+from orthoglot.study.pretraining.settings import ScratchNetwork
 from orthoglot.study.pretraining.tokenised import Bitext
 from orthoglot.study.pretraining.trainings.ems import EmsModel
 from orthoglot.training.batching import make_batches

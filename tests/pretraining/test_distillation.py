@@ -17,11 +17,11 @@ from test_networks import encoder_folder
 from torch import nn
 from toy_training import SETTINGS, word_for_word, write_folder
 
-from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.kinds.distillation import DistillationSettings
+from orthoglot.encoders.folder import load_encoder
 from orthoglot.errors import ConfigError
 from orthoglot.study.pretraining.collate import Chunk, TokenBatch
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.kinds.distillation import DistillationSettings
 from orthoglot.study.pretraining.trainings import distillation as module
 from orthoglot.study.pretraining.trainings.distillation import DistillationBatch, DistillationModel, distill
 from orthoglot.text import bitext as bitext_module

@@ -12,10 +12,10 @@ import pytest
 from lines import in_memory
 from test_tokenised import folder
 
-from orthoglot.encoders.training_settings import TokenizerSettings, Words
 from orthoglot.languages import parse_pair
 from orthoglot.streams import derive
 from orthoglot.study.pretraining.distinct import DistinctText, Seen
+from orthoglot.study.pretraining.settings import TokenizerSettings, Words
 from orthoglot.study.pretraining.tokenised import languages_of, monolingual, text_of_bitext
 from orthoglot.study.pretraining.tokenizer_training import _sample, train_tokenizer
 from orthoglot.text import bitext as bitext_module

@@ -23,20 +23,19 @@ from toy_training import history_of, word_for_word, write_toy_bitext
 from training_process import train_together
 from transformers import AutoModelForMaskedLM
 
-from orthoglot.encoders.folder import identity
-from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.kinds.emma_x import EmmaXSettings
+from orthoglot.encoders.folder import identity, load_encoder
 from orthoglot.encoders.pretrained import with_token_head
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.training_settings import EncoderNetwork
 from orthoglot.errors import ConfigError
 from orthoglot.study.papers.runs import parameters
 from orthoglot.study.pretraining.collate import collate, encode_and_predict, encode_batch
 from orthoglot.study.pretraining.emma_x_phases import EmmaXBatch, EmmaXState, TextModel
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.kinds.emma_x import EmmaXSettings
 from orthoglot.study.pretraining.masking import IGNORED, hidden_tokens
 from orthoglot.study.pretraining.networks import TrainableEncoder, trainable_encoder
 from orthoglot.study.pretraining.prepare_text import PrepareTextSettings, prepare_text
+from orthoglot.study.pretraining.settings import EncoderNetwork
 from orthoglot.study.pretraining.trainings.emma_x import pretrain_emma_x
 from orthoglot.study.pretraining.trainings.mlm import pretrain_mlm
 

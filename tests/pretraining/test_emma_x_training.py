@@ -20,10 +20,8 @@ from torch.nn import functional
 from toy_training import SETTINGS, history_of, word_for_word, write_folder
 from training_process import train_each_together
 
-from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.kinds.emma_x import EmmaXSettings
+from orthoglot.encoders.folder import load_encoder
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.training_settings import TrainingSettings
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.study.pretraining import emma_x_diagnostics as collapse
 from orthoglot.study.pretraining.collate import Chunk, TokenBatch
@@ -36,7 +34,9 @@ from orthoglot.study.pretraining.emma_x_phases import (
     VirtualDraws,
 )
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.kinds.emma_x import EmmaXSettings
 from orthoglot.study.pretraining.objectives.emma_x import ranking_info_nce
+from orthoglot.study.pretraining.settings import TrainingSettings
 from orthoglot.study.pretraining.tokenised import (
     SPLITS,
     read_bitext,

@@ -17,15 +17,14 @@ from safetensors.torch import load_file
 from toy_training import SETTINGS, history_of, train_ems, word_for_word
 from training_process import start_training
 
-from orthoglot.encoders.folder import identity
-from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.kinds.ems import EmsSettings
+from orthoglot.encoders.folder import identity, load_encoder
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.training_settings import EncoderNetwork, ScratchNetwork
 from orthoglot.errors import DataError
 from orthoglot.study import config
 from orthoglot.study.pretraining.collate import EmsCollator
+from orthoglot.study.pretraining.kinds.ems import EmsSettings
 from orthoglot.study.pretraining.networks import TrainableEncoder
+from orthoglot.study.pretraining.settings import EncoderNetwork, ScratchNetwork
 from orthoglot.study.pretraining.tokenised import Bitext
 from orthoglot.study.pretraining.trainings import ems as pretrain
 from orthoglot.study.pretraining.validation import validate

@@ -12,10 +12,10 @@ import transformers
 from torch import Tensor
 from toy_training import history_of, write_folder
 
-from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.kinds.mlm import MlmSettings
+from orthoglot.encoders.folder import load_encoder
 from orthoglot.study.pretraining.collate import hidden_of
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.kinds.mlm import MlmSettings
 from orthoglot.study.pretraining.masking import IGNORED, hidden_tokens
 from orthoglot.study.pretraining.trainings import mlm
 from orthoglot.text.bitext import SentencePair

@@ -15,14 +15,13 @@ from cut_text import tokens_of
 from safetensors.torch import load_file
 from toy_training import SETTINGS, history_of, write_folder
 
-from orthoglot.encoders.folder import save_card
-from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.kinds.ems import EmsSettings
-from orthoglot.encoders.training_settings import TokensSettings
+from orthoglot.encoders.folder import load_encoder, save_card
 from orthoglot.errors import ConfigError
 from orthoglot.study.pretraining.collate import EmsCollator, collate, encode_batch
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.kinds.ems import EmsSettings
 from orthoglot.study.pretraining.networks import TrainableEncoder
+from orthoglot.study.pretraining.settings import TokensSettings
 from orthoglot.study.pretraining.trainings.ems import pretrain_ems
 from orthoglot.text.bitext import SentencePair
 

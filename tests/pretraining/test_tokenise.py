@@ -13,10 +13,10 @@ from toy_training import SETTINGS, word_for_word, write_folder
 
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.tokenization import CheckpointTokenizer, open_tokenizer
-from orthoglot.encoders.training_settings import TokensSettings
 from orthoglot.errors import ConfigError
 from orthoglot.study.pretraining import tokenise as module
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.settings import TokensSettings
 from orthoglot.study.pretraining.tokenise import TOKENIZER, tokenise
 from orthoglot.study.pretraining.tokenised import SPLITS, read_bitext, read_text
 from orthoglot.study.pretraining.trainings.ems import pretrain_ems

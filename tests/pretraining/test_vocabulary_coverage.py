@@ -15,7 +15,7 @@ from toy_training import SETTINGS as EMS
 from toy_training import word_for_word, write_folder
 
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.training_settings import TokensSettings
+from orthoglot.study.pretraining.settings import TokensSettings
 from orthoglot.study.pretraining.tokenise import CountingTokenizer, tokenise
 from orthoglot.text.bitext import SentencePair
 

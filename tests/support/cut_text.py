@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from orthoglot.encoders.training_settings import TrainingSettings
+from orthoglot.study.pretraining.settings import TrainingSettings
 from orthoglot.study.pretraining.tokenise import tokenise
 
 

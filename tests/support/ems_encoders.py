@@ -11,8 +11,8 @@ import torch
 from lines import in_memory
 
 from orthoglot.encoders.tokenization import open_tokenizer
-from orthoglot.encoders.training_settings import ScratchNetwork, TokenizerSettings
 from orthoglot.study.pretraining.networks import TrainableEncoder
+from orthoglot.study.pretraining.settings import ScratchNetwork, TokenizerSettings
 from orthoglot.study.pretraining.tokenizer_training import train_tokenizer
 
 TOKENIZER = TokenizerSettings(

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from cut_text import tokens_of
 
-from orthoglot.encoders.kinds.ems import EmsSettings
-from orthoglot.encoders.training_settings import ScratchNetwork, TokenizerSettings
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.kinds.ems import EmsSettings
+from orthoglot.study.pretraining.settings import ScratchNetwork, TokenizerSettings
 from orthoglot.study.pretraining.trainings.ems import pretrain_ems
 from orthoglot.text.bitext import SentencePair, write_pairs
 

@@ -17,10 +17,10 @@ import torch
 from cut_text import tokens_of
 from kills import kill_at_saves
 
-from orthoglot.encoders import kinds
-from orthoglot.encoders.training_settings import TrainingSettings
 from orthoglot.study.jobs.pretrain import make_encoder
+from orthoglot.study.pretraining import kinds
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.settings import TrainingSettings
 
 TORCHRUN = "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"
 
@@ -95,7 +95,7 @@ def _train(job: Path) -> None:
         kill_at_saves(pytest.MonkeyPatch(), *values["kill_at"])
     output, state, tokens, *bitext = map(Path, values["files"])
     encoders = {role: Path(folder) for role, folder in values["encoders"].items()}
-    settings = kinds.kind(values["settings"]["kind"]).settings.model_validate(values["settings"])
+    settings = kinds.settings()[values["settings"]["kind"]].model_validate(values["settings"])
     inputs = Inputs(bitext, tokens=tokens, encoders=encoders)
     make_encoder(settings, "toy", inputs, RunOptions("cpu", state), output)
 

@@ -16,7 +16,7 @@ import pytest
 from shipped_settings import shipped_values
 
 from orthoglot import receipts
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import load_encoder
 from orthoglot.errors import ConfigError
 from orthoglot.study import config
 from orthoglot.study.jobs import pretrain, tokenise

@@ -17,13 +17,13 @@ import torch
 from gpu_parts import ROOT, models
 from gpu_parts.measuring import StepClock, matrix_rate, not_repeatable, peak_memory
 from gpu_parts.result import Part
-from orthoglot.encoders.training_settings import ScratchNetwork
 from orthoglot.study import config
 from orthoglot.study.pretraining import trainer
 from orthoglot.study.pretraining.collate import EmsCollator
 from orthoglot.study.pretraining.emma_x_collate import EmmaXCollator
 from orthoglot.study.pretraining.emma_x_phases import EmmaXState, TextModel
 from orthoglot.study.pretraining.networks import TrainableEncoder
+from orthoglot.study.pretraining.settings import ScratchNetwork
 from orthoglot.study.pretraining.tokenised import Text
 from orthoglot.study.pretraining.trainings import emma_x
 from orthoglot.study.pretraining.trainings.ems import EmsModel

@@ -13,8 +13,7 @@ from gpu_parts import models
 from gpu_parts.measuring import seconds
 from gpu_parts.result import Part, needs
 from gpu_parts.same_results import real_encoders
-from orthoglot.encoders.folder import card
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import card, load_encoder
 
 BATCH_TOKENS = (8192, 16384, 32768, 65536)
 BATCH_ROWS = (32, 64, 128, 256, 512)

@@ -14,9 +14,9 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from orthoglot.encoders.folder import save_card
 from orthoglot.encoders.ragged import Ragged
-from orthoglot.encoders.training_settings import ScratchNetwork, TrainingSettings
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 from orthoglot.study.pretraining.networks import TrainableEncoder
+from orthoglot.study.pretraining.settings import ScratchNetwork, TrainingSettings
 from orthoglot.study.pretraining.tokenised import Bitext
 from orthoglot.study.pretraining.trainer import Training
 

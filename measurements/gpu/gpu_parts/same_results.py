@@ -24,9 +24,7 @@ from gpu_parts.result import Part
 from orthoglot import catalogue
 from orthoglot.decomposers.base import Decomposition, unit
 from orthoglot.decomposers.modules import Maps
-from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.kinds.emma_x import EmmaXSettings
-from orthoglot.encoders.kinds.ems import EmsSettings
+from orthoglot.encoders.folder import load_encoder
 from orthoglot.objectives import TERMS, is_trained
 from orthoglot.objectives.base import Adversary, Pairs, resolve
 from orthoglot.search.hits import hits
@@ -37,6 +35,8 @@ from orthoglot.study.pretraining import trainer
 from orthoglot.study.pretraining.collate import EmsCollator
 from orthoglot.study.pretraining.emma_x_collate import EmmaXCollator
 from orthoglot.study.pretraining.emma_x_phases import EmmaXState, ParallelModel, TextModel
+from orthoglot.study.pretraining.kinds.emma_x import EmmaXSettings
+from orthoglot.study.pretraining.kinds.ems import EmsSettings
 from orthoglot.study.pretraining.tokenised import Text
 from orthoglot.study.pretraining.trainings import emma_x
 from orthoglot.study.pretraining.trainings.ems import EmsModel

@@ -23,8 +23,7 @@ from orthoglot.apply.model_card import decomposer_card, encoder_card
 from orthoglot.apply.provenance import provenance
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import WEIGHTS, Decomposer, Trained, unit
-from orthoglot.encoders.folder import card, checkpoint_folder, identity
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import card, checkpoint_folder, identity, load_encoder
 from orthoglot.encoders.sentence_transformer import drop_normalize
 from orthoglot.encoders.tokenization import MOSES_MODEL, quiet
 from orthoglot.errors import ConfigError, DataError

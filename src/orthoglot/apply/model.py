@@ -20,8 +20,7 @@ from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import META, WEIGHTS, Decomposer, Parts, load_decomposer
 from orthoglot.decomposers.own_mean import adapted
 from orthoglot.encoders.base import Encoder, check_language
-from orthoglot.encoders.folder import ENCODER, identity
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import ENCODER, identity, load_encoder
 from orthoglot.encoders.settings import Precision
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import blank, not_finite

@@ -19,8 +19,7 @@ from torch import nn
 from orthoglot.apply.model import Model, located
 from orthoglot.apply.provenance import Licence, Provenance, known_languages, provenance
 from orthoglot.decomposers.base import unit
-from orthoglot.encoders.folder import card
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import card, load_encoder
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import canonical, iso3, script
 

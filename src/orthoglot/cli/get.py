@@ -14,10 +14,9 @@ from orthoglot.errors import ConfigError
 
 if TYPE_CHECKING:
     from orthoglot.encoders.checkpoint import HubSettings, PackagedSettings
-    from orthoglot.encoders.kinds.ems import EmsSettings
     from orthoglot.encoders.kinds.laser import LaserSettings
     from orthoglot.encoders.kinds.pretrained import PretrainedSettings
-    from orthoglot.encoders.settings import EncoderEntry
+    from orthoglot.encoders.settings import EncoderEntry, TrainedEntry
 
 READY = "small"  # as NAME of apply/ready.py, whose libraries take a second
 
@@ -54,18 +53,18 @@ def get(
         _ready(output)
         return
     from orthoglot import catalogue
-    from orthoglot.encoders.kinds.ems import EmsSettings
     from orthoglot.encoders.kinds.laser import LaserSettings
     from orthoglot.encoders.kinds.pretrained import PretrainedSettings
     from orthoglot.encoders.kinds.refused import RefusedSettings, refuse
     from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
     from orthoglot.encoders.kinds.use import UseSettings
+    from orthoglot.encoders.settings import TrainedEntry
     from orthoglot.entries import known
 
     encoders = catalogue.encoders(catalogue.file_of(params))
     known(name, [READY, *encoders], "encoder")
     settings = encoders[name]
-    if isinstance(settings, EmsSettings):
+    if isinstance(settings, TrainedEntry) and settings.kind == "ems":
         _published_ems(settings, name, files or [], source, output or Path("weights") / name)
         return
     if isinstance(settings, LaserSettings):
@@ -116,23 +115,29 @@ def _ready(output: Path | None) -> None:
 
 
 def _published_ems(
-    settings: EmsSettings, name: str, files: Sequence[Path], source: str, output: Path
+    settings: TrainedEntry, name: str, files: Sequence[Path], source: str, output: Path
 ) -> None:
     """Convert the checkpoint that EMS's authors publish to a new encoder folder."""
     from orthoglot.atomic import building
-    from orthoglot.encoders.training_settings import ScratchNetwork
+    from orthoglot.encoders.kinds.ems import EmsSizes
+    from orthoglot.settings import checked
 
-    if source or not isinstance(settings.network, ScratchNetwork):
+    if source or settings.network.get("start") != "scratch":
         raise ConfigError(
             f"encoder {name}: an EMS encoder takes a FILE of its authors, and a network that starts from scratch"
         )
+    sizes = {key: value for key, value in settings.network.items() if key in EmsSizes.model_fields}
+    try:
+        network = checked(EmsSizes, sizes)
+    except ConfigError as error:
+        raise ConfigError(f"encoders.{name}.network.{error}") from error
     _check_new(output)
     from orthoglot.encoders.ems_release import HINT, LICENCE, convert
 
     if len(files) != 1:
         raise ConfigError(f"encoder {name}: name its FILE; {HINT}")
     with building(output) as partial:
-        convert(files[0], settings.network, name, partial)
+        convert(files[0], network, name, partial)
     options.say(f"{output}: encoder {name}, {LICENCE}")
 
 

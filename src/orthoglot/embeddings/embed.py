@@ -30,8 +30,7 @@ from orthoglot.embeddings.store import (
     index_digest,
 )
 from orthoglot.encoders.base import Encoder, every_device
-from orthoglot.encoders.folder import card, identity
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import card, identity, load_encoder
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import not_finite
 from orthoglot.languages import parse_pair

@@ -6,10 +6,10 @@ import torch
 from torch import nn
 from transformers import BertConfig, BertModel
 
-from orthoglot.encoders.training_settings import ScratchNetwork
+from orthoglot.encoders.kinds.ems import EmsSizes
 
 
-def new_network(settings: ScratchNetwork, vocabulary: int, pad: int) -> BertModel:
+def new_network(sizes: EmsSizes, vocabulary: int, pad: int) -> BertModel:
     """An untrained network; weights are drawn from PyTorch's global generator.
 
     u = mean over tokens of h.  Token and position embeddings are added, normalised, and go through post-norm layers
@@ -20,14 +20,14 @@ def new_network(settings: ScratchNetwork, vocabulary: int, pad: int) -> BertMode
     network = BertModel(
         BertConfig(
             vocab_size=vocabulary,
-            hidden_size=settings.width,
-            num_hidden_layers=settings.layers,
-            num_attention_heads=settings.heads,
-            intermediate_size=settings.feed_forward,
+            hidden_size=sizes.width,
+            num_hidden_layers=sizes.layers,
+            num_attention_heads=sizes.heads,
+            intermediate_size=sizes.feed_forward,
             hidden_act="silu",
-            hidden_dropout_prob=settings.dropout,
-            attention_probs_dropout_prob=settings.attention_dropout,
-            max_position_embeddings=settings.max_tokens,
+            hidden_dropout_prob=sizes.dropout,
+            attention_probs_dropout_prob=sizes.attention_dropout,
+            max_position_embeddings=sizes.max_tokens,
             type_vocab_size=1,
             pad_token_id=pad,
         ),
@@ -38,8 +38,8 @@ def new_network(settings: ScratchNetwork, vocabulary: int, pad: int) -> BertMode
             module.reset_parameters()
     embeddings = network.embeddings
     with torch.no_grad():
-        embeddings.word_embeddings.weight.mul_(settings.embedding_spread)
-        embeddings.position_embeddings.weight.mul_(settings.embedding_spread)
+        embeddings.word_embeddings.weight.mul_(sizes.embedding_spread)
+        embeddings.position_embeddings.weight.mul_(sizes.embedding_spread)
     # Its only row counts as padding, so it is zero and gets no gradient.
-    embeddings.token_type_embeddings = nn.Embedding(1, settings.width, padding_idx=0)
+    embeddings.token_type_embeddings = nn.Embedding(1, sizes.width, padding_idx=0)
     return network

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from orthoglot.encoders.base import open_pickle
 from orthoglot.encoders.ems import new_network
+from orthoglot.encoders.kinds.ems import EmsSizes
 from orthoglot.encoders.pretrained import save_checkpoint
 from orthoglot.encoders.segmentation import Segmenter, SegmenterName, open_segmenter
 from orthoglot.encoders.tokenization import MOSES_MODEL, MosesTokenizer, write_segmenters
-from orthoglot.encoders.training_settings import ScratchNetwork
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.languages import canonical
 from orthoglot.receipts import file_digest
@@ -42,7 +42,7 @@ EMBEDDINGS = {
 logger = logging.getLogger(__name__)
 
 
-def convert(weights: Path, network: ScratchNetwork, name: str, output: Path) -> None:
+def convert(weights: Path, network: EmsSizes, name: str, output: Path) -> None:
     """Write the encoder folder of a checkpoint, with the words of the authors' code.
 
     It covers the languages that the vocabulary has symbols of, without Japanese where Juman++ is not installed.

@@ -11,14 +11,18 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from orthoglot.encoders.settings import Pooling
+from orthoglot.encoders import kinds
+from orthoglot.encoders.settings import Pooling, Precision
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.file_format import check_format
 from orthoglot.settings import Count
+
+if TYPE_CHECKING:
+    from orthoglot.encoders.base import Encoder
 
 # Where the folder of a decomposer that stands alone keeps its encoder.
 ENCODER = "encoder"
@@ -55,6 +59,24 @@ class Card(BaseModel):
     languages: list[str] = []
     dim: Count = 1
     bits: Count = 1
+
+
+def load_encoder(folder: Path, device: str = "auto", precision: Precision = "float32") -> Encoder:
+    """Open an encoder folder.
+
+    Args:
+        folder: The folder, as a kind or a training wrote it.
+        device: As `resolve_device` reads it.
+        precision: What the network computes in; its vectors are float32.
+    Raises:
+        ConfigError: The kind is unknown.
+        DataError: There is no such folder, or it is damaged.
+    """
+    name = card(folder)["kind"]
+    if name not in kinds.names() or (load := kinds.kind(name).load) is None:
+        known = (other for other in kinds.names() if kinds.kind(other).load)
+        raise ConfigError(f"encoder {folder}: unknown kind {name!r}; known are {', '.join(known)}")
+    return load(folder, device, precision)
 
 
 def identity(folder: Path) -> str:
@@ -111,9 +133,6 @@ def checkpoint_folder(folder: Path, described: dict[str, Any]) -> Path:
     checkpoint = described.get("checkpoint", ".")
     if checkpoint == ".":
         return folder
-    # Imported here: kinds read this module.
-    from orthoglot.encoders import kinds
-
     known = described["kind"] in kinds.names()
     place = kinds.kind(described["kind"]).place if known else None
     return (place or locate)(checkpoint, described.get("revision", ""))

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from orthoglot.atomic import building
 from orthoglot.encoders.checkpoint import into_cache, unpack
-from orthoglot.encoders.folder import save_card
-from orthoglot.encoders.kinds import load_encoder
+from orthoglot.encoders.folder import load_encoder, save_card
 from orthoglot.encoders.settings import FrozenSettings
 
 if TYPE_CHECKING:

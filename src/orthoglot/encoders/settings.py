@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from orthoglot.settings import Count, Language, Name, Settings
 
@@ -22,12 +22,12 @@ Precision = Literal["float32", "bfloat16", "int8"]
 class Kind:
     """A kind of encoder: what a module of the folder `kinds` gives as `KIND`."""
 
-    settings: type[EncoderEntry]  # its class; the field `kind` holds the name of the kind
-    # (settings, name, existing empty folder): writes the folder of an encoder that was trained elsewhere; None for one
-    # that is trained here (`orthoglot.study.pretraining.trainings`)
+    # of an encoder that was trained elsewhere, whose field `kind` holds the name of the kind; None for one that is
+    # trained here (`orthoglot.study.pretraining.kinds`)
+    settings: type[FrozenSettings] | None = None
+    # (settings, name, existing empty folder): writes the folder of an encoder that was trained elsewhere
     make: Callable[..., None] | None = None
-    # opens a folder of this kind: (folder, device, precision); None where there are none, as the training writes
-    # folders of another kind
+    # opens a folder of this kind: (folder, device, precision); None for a kind that is refused
     load: Callable[[Path, str, Precision], Encoder] | None = None
     # (folder of a checkpoint, name) -> a tokenizer with `encode` and `unknown`; None for that of
     # `orthoglot.encoders.tokenization.open_tokenizer`
@@ -72,6 +72,14 @@ class FrozenSettings(EncoderEntry):
     """The languages that it covers; languages of an empty list are not checked."""
     licence: str
     """Of the checkpoint; the report lists it."""
+
+
+class TrainedEntry(EncoderEntry):
+    """An entry of a kind that is trained, whose settings the study checks."""
+
+    model_config = ConfigDict(extra="allow")
+    network: dict[str, Any] = {}
+    """See `orthoglot.study.pretraining.settings.TrainingSettings`."""
 
 
 class PackagedWeights(Settings):

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, SerializeAsAny, model_validator
 
-from orthoglot.catalogue import Section, encoder_fields, mapping, naming_file, section
+from orthoglot.catalogue import Section, mapping, naming_file, section
 from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.embeddings.settings import EmbeddingSettings
-from orthoglot.encoders import kinds
-from orthoglot.encoders.kinds.ems import EmsSettings
+from orthoglot.encoders.kinds.ems import Transformer
 from orthoglot.encoders.kinds.refused import RefusedSettings, refuse
 from orthoglot.encoders.settings import EncoderEntry
-from orthoglot.encoders.training_settings import EncoderNetwork, TrainingSettings, Transformer
 from orthoglot.entries import known, merged, resolved
 from orthoglot.errors import ConfigError
 from orthoglot.formats import kinds as corpus_kinds
@@ -29,6 +27,9 @@ from orthoglot.study.benchmarks import kinds as benchmark_kinds
 from orthoglot.study.benchmarks.base import Benchmark
 from orthoglot.study.finetuning.settings import FINE_TUNED, RECIPES, FineTuningSettings, Stage
 from orthoglot.study.finetuning.stages import can_be_taught, refusal, stages
+from orthoglot.study.pretraining import kinds as encoder_kinds
+from orthoglot.study.pretraining.kinds.ems import EmsSettings
+from orthoglot.study.pretraining.settings import EncoderNetwork, TrainingSettings
 from orthoglot.study.tasks.settings import EvaluationSettings
 from orthoglot.text.patterns import name_of
 from orthoglot.text.splitting import SplitSettings
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 else:
     CorpusSettings = entry_of(having(corpus_kinds, "SETTINGS").values())
     BenchmarkSettings = entry_of(having(benchmark_kinds, "SETTINGS").values())
-    EncoderSettings = entry_of(kinds.kind(name).settings for name in kinds.names())
+    EncoderSettings = entry_of(encoder_kinds.settings().values())
 
 
 class Ablation(Settings):
@@ -414,10 +415,13 @@ class Params(Settings):
 
 # Names of the settings by kind of entry.
 FIELDS = {
-    section: {name: frozenset(settings.model_fields) for name, settings in having(folder, "SETTINGS").items()}
-    for section, folder in (("corpora", corpus_kinds), ("benchmarks", benchmark_kinds))
+    section: {name: frozenset(settings.model_fields) for name, settings in kinds.items()}
+    for section, kinds in (
+        ("corpora", having(corpus_kinds, "SETTINGS")),
+        ("benchmarks", having(benchmark_kinds, "SETTINGS")),
+        ("encoders", encoder_kinds.settings()),
+    )
 }
-FIELDS["encoders"] = encoder_fields()
 
 
 def _addresses(

@@ -1,70 +1,54 @@
-"""Kind `ems`: a dual encoder trained with XTR and a contrastive objective."""
+"""Kind `ems`: an EMS network, out of a training of the study or from EMS's authors."""
 
 from __future__ import annotations
-
-from typing import Literal, Self
 
 from pydantic import model_validator
 
 from orthoglot.encoders.kinds import pretrained
 from orthoglot.encoders.settings import Kind
-from orthoglot.encoders.training_settings import PretrainingSettings
-from orthoglot.settings import NotNegative, Positive, Whole
+from orthoglot.settings import Count, Positive, Settings, Share
 
 
-class EmsSettings(PretrainingSettings):
-    """EMS: a dual encoder trained with XTR and a contrastive objective, and every variant of it.
+class Transformer(Settings):
+    """Sizes of a Transformer; each head gets width / heads dimensions."""
 
-    Source: docs/papers.md#ems-variants.
-    """
-
-    serves_as = frozenset({"start", "teacher"})
-    kind: Literal["ems"]
-    target: Literal["xtr", "ugt"] = "xtr"
-    """Of the reconstruction: the other side's bag of tokens (`xtr`), or that and a hidden token (`ugt`)."""
-    bag: Literal["counts", "distinct"] = "counts"
-    """A repeated token weighs its count (`counts`), or 1 as any other (`distinct`, EMS's code.
-
-    Source: docs/papers.md#ems-repeated-tokens.
-    """
-    release_mask: bool = False
-    """Whether a token of each pair is hidden with `xtr`, too, and the mask symbol expected in its stead
-    (EMS's code; docs/papers.md#ems-hidden-token)."""
-    language_width: Whole = 128
-    """Width of the vector of the language to predict; 0 leaves it out."""
-    head_norm: bool = True
-    """Whether the reconstruction's head has layer norms, and dropout of the language vector (EMS's code;
-    docs/papers.md#ems-head-norm)."""
-    tied_output: bool = False
-    """Whether the output embedding of the reconstruction is the token embedding."""
-    projection_width: Whole = 128
-    """Width of the contrastive head; 0 compares the sentence vectors themselves."""
-    temperature: Positive = 0.1
-    """Of the contrastive loss."""
-    margin: NotNegative = 0.0
-    """Subtracted from a pair's own cosine before the temperature (additive margin softmax; 0.3 in LaBSE)."""
-    negatives: Literal["local", "gathered"] = "local"
-    """The other pairs of a process's own batch (the paper), or of all processes."""
-    xtr_weight: NotNegative = 1.0
-    """Weight of the reconstruction."""
-    contrastive_weight: NotNegative = 1.0
-    """Weight of the contrastive loss."""
-
-    @property
-    def compared(self) -> int:
-        """See `PretrainingSettings.compared`."""
-        return self.batch_size * (self.processes if self.negatives == "gathered" else 1)
+    layers: Count
+    """Transformer layers."""
+    width: Count
+    """Numbers of a state, and of a sentence vector; a multiple of `heads`."""
+    heads: Count
+    """Attention heads."""
+    feed_forward: Count
+    """Width of the feed-forward layers."""
+    max_tokens: Count
+    """Tokens of a sentence at most; longer ones are truncated."""
 
     @model_validator(mode="after")
-    def _something_to_learn(self) -> Self:
-        if not (self.xtr_weight or self.contrastive_weight):
-            raise ValueError("xtr_weight and contrastive_weight are both 0: there is nothing to learn")
-        if not self.xtr_weight and (self.target == "ugt" or self.release_mask):
-            raise ValueError(
-                "target ugt and release_mask hide tokens, which nothing predicts where xtr_weight is 0: "
-                "take target xtr and release_mask false, or give xtr_weight a weight"
-            )
+    def _heads_share_the_width(self) -> Transformer:
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
         return self
 
 
-KIND = Kind(EmsSettings, load=pretrained.load)
+class EmsSizes(Transformer):
+    """What an EMS network is made of; the defaults are those of the EMS paper."""
+
+    layers: Count = 6
+    """Transformer layers."""
+    width: Count = 1024
+    """Numbers of a state, and of a sentence vector; a multiple of `heads`."""
+    heads: Count = 16
+    """Attention heads."""
+    feed_forward: Count = 4096
+    """Width of the feed-forward layers."""
+    max_tokens: Count = 120
+    """Tokens of a sentence at most; longer ones are truncated."""
+    embedding_spread: Positive = 1.0
+    """Standard deviation of the initial embeddings; from 1 Adam needs several hundred steps to move them."""
+    dropout: Share = 0.1
+    """Dropout of embeddings and sublayers."""
+    attention_dropout: Share = 0.1
+    """Dropout of attention weights."""
+
+
+KIND = Kind(load=pretrained.load)

@@ -1,39 +1,8 @@
-"""Kind `mlm`: a small XLM-R, trained here."""
+"""Kind `mlm`: a small XLM-R, out of a training of the study."""
 
 from __future__ import annotations
 
-from typing import Literal
-
 from orthoglot.encoders.kinds import pretrained
-from orthoglot.encoders.settings import EncoderEntry, Kind, Pooling
-from orthoglot.encoders.training_settings import Transformer
-from orthoglot.settings import Count, Positive, Whole
+from orthoglot.encoders.settings import Kind
 
-
-class MlmSettings(EncoderEntry, Transformer):
-    """A small XLM-R trained from scratch with masked language modelling alone: language-biased on purpose."""
-
-    serves_as = frozenset({"start", "teacher"})
-    kind: Literal["mlm"]
-    vocabulary: Count
-    """Number of tokens."""
-    learning_rate: Positive = 1e-3
-    """AdamW's, at its peak."""
-    warmup_steps: Whole
-    """Steps over which the learning rate rises from 0 to its peak."""
-    batch_size: Count = 128
-    """Sentences of a step."""
-    steps: Count
-    """Steps in all."""
-    validate_every: Count
-    """Steps between validations."""
-    pooling: Pooling = "mean"
-    """The sentence vector: the mean of the states, the first state (`cls`), or that after the pooler
-    (`pooler`)."""
-    threads: Count = 2
-    """CPU threads."""
-    seed: int = 1
-    """Seed of initial weights, order of the text, dropout and hidden tokens."""
-
-
-KIND = Kind(MlmSettings, load=pretrained.load)
+KIND = Kind(load=pretrained.load)

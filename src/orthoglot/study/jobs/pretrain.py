@@ -7,8 +7,9 @@ from pathlib import Path
 
 from orthoglot import registry
 from orthoglot.encoders import kinds
-from orthoglot.encoders.settings import EncoderEntry
+from orthoglot.encoders.settings import EncoderEntry, FrozenSettings
 from orthoglot.study.jobs.job import Job, speed_of
+from orthoglot.study.pretraining import kinds as trained_kinds
 from orthoglot.study.pretraining import trainings
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 from orthoglot.training.distributed import launch
@@ -37,7 +38,7 @@ def train(job: Job, output: Path) -> None:
         output: An empty folder.
     """
     described = job.settings["encoder"]
-    settings = kinds.kind(described["kind"]).settings.model_validate(described)
+    settings = trained_kinds.settings()[described["kind"]].model_validate(described)
     encoders = {role: folders[0] for role in ("start", "teacher") if (folders := job.folders(role))}
     tokens = next(iter(job.folders("tokens")), None)
     inputs = Inputs(job.folders("bitext"), job.folders("corpora"), tokens, encoders)
@@ -57,7 +58,9 @@ def make_encoder(settings: EncoderEntry, name: str, inputs: Inputs, run: RunOpti
         run: Where a training runs.
         output: An existing empty folder.
     """
-    if make := kinds.kind(settings.kind).make:
+    if isinstance(settings, FrozenSettings):
+        make = kinds.kind(settings.kind).make
+        assert make is not None
         make(settings, name, output)
     else:
         registry.load(trainings, settings.kind).TRAIN(settings, name, inputs, run, output)

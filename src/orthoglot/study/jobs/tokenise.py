@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from orthoglot.encoders.training_settings import TokensSettings
 from orthoglot.study.jobs.job import Job
+from orthoglot.study.pretraining.settings import TokensSettings
 from orthoglot.study.pretraining.tokenise import tokenise
 
 

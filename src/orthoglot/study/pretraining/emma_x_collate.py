@@ -10,12 +10,12 @@ import numpy as np
 import torch
 
 from orthoglot.encoders.base import placed
-from orthoglot.encoders.kinds.emma_x import EmmaXSettings, ParallelPhase, Phase, TextPhase
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.errors import DataError
 from orthoglot.streams import derive
 from orthoglot.study.pretraining.collate import collate
 from orthoglot.study.pretraining.emma_x_phases import EmmaXBatch, VirtualDraws
+from orthoglot.study.pretraining.kinds.emma_x import EmmaXSettings, ParallelPhase, Phase, TextPhase
 from orthoglot.study.pretraining.masking import hidden_tokens
 from orthoglot.study.pretraining.networks import TrainableEncoder
 from orthoglot.study.pretraining.sampling import RowSampler

@@ -11,8 +11,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from orthoglot.encoders.kinds.emma_x import EmmaXSettings, MaskedLanguageModelling, ParallelPhase, TextPhase
 from orthoglot.study.pretraining.collate import TokenBatch, encode_and_predict, encode_batch
+from orthoglot.study.pretraining.kinds.emma_x import (
+    EmmaXSettings,
+    MaskedLanguageModelling,
+    ParallelPhase,
+    TextPhase,
+)
 from orthoglot.study.pretraining.model import PretrainingModel
 from orthoglot.study.pretraining.momentum import Queue, follow
 from orthoglot.study.pretraining.networks import SentenceNetwork

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from orthoglot.encoders.kinds.emma_x import EmmaXSettings
 from orthoglot.encoders.settings import EncoderEntry, FrozenSettings
-from orthoglot.encoders.training_settings import PretrainingSettings, ScratchNetwork
+from orthoglot.study.pretraining.kinds.emma_x import EmmaXSettings
+from orthoglot.study.pretraining.settings import PretrainingSettings, ScratchNetwork
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
 HOUR = 3600

@@ -17,8 +17,8 @@ from orthoglot.encoders.pretrained import attention_mask, open_checkpoint, save_
 from orthoglot.encoders.sentence_transformer import save_with_layers
 from orthoglot.encoders.settings import Pooling
 from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer
-from orthoglot.encoders.training_settings import EncoderNetwork, ScratchNetwork, Vector
 from orthoglot.errors import ConfigError
+from orthoglot.study.pretraining.settings import EncoderNetwork, ScratchNetwork, Vector
 from orthoglot.study.pretraining.tokenise import TOKENIZER
 
 # Standard deviation of the weights of a new linear map, as of BERT's and XLM-R's.

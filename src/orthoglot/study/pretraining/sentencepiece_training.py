@@ -15,8 +15,8 @@ from tempfile import TemporaryFile
 import numpy as np
 import sentencepiece
 
-from orthoglot.encoders.training_settings import TokenizerSettings
 from orthoglot.errors import ConfigError
+from orthoglot.study.pretraining.settings import TokenizerSettings
 
 PAD, UNKNOWN = range(2)
 # Bytes that SentencePiece 0.2.3 took: a sentence besides its text while it reads, then a character of each distinct

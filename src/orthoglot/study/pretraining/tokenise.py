@@ -12,8 +12,8 @@ from orthoglot import atomic
 from orthoglot.encoders.folder import stated
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer
-from orthoglot.encoders.training_settings import TokensSettings
 from orthoglot.errors import ConfigError
+from orthoglot.study.pretraining.settings import TokensSettings
 from orthoglot.study.pretraining.tokenised import (
     SPLITS,
     TEXT,

@@ -16,10 +16,10 @@ from transformers import PreTrainedTokenizerFast
 from orthoglot.encoders.pretokenization import NORMALIZER, WORDS, moses_words
 from orthoglot.encoders.segmentation import open_segmenter
 from orthoglot.encoders.tokenization import MOSES_MODEL, write_segmenters
-from orthoglot.encoders.training_settings import TokenizerSettings
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.streams import derive
 from orthoglot.study.pretraining.sentencepiece_training import train_sentencepiece
+from orthoglot.study.pretraining.settings import TokenizerSettings
 
 RESERVED = ("<pad>", "<unk>", "<mask>")
 # Characters of the longest token, as in SentencePiece.

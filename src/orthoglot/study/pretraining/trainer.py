@@ -19,12 +19,12 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.memory import within_memory
-from orthoglot.encoders.training_settings import PretrainingSettings, ScratchNetwork, TrainingSettings
 from orthoglot.streams import derive
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 from orthoglot.study.pretraining.model import PretrainingModel
 from orthoglot.study.pretraining.networks import TrainableEncoder, trainable_encoder
 from orthoglot.study.pretraining.sampling import RowSampler
+from orthoglot.study.pretraining.settings import PretrainingSettings, ScratchNetwork, TrainingSettings
 from orthoglot.study.pretraining.tokenised import SPLITS, Corpus, languages_of, read_bitext
 from orthoglot.study.pretraining.validation import validate
 from orthoglot.text.prepared import describe_bitext, describe_text
@@ -36,8 +36,8 @@ from orthoglot.training.progress import History, write_history
 from orthoglot.training.step import Update
 
 if TYPE_CHECKING:
-    from orthoglot.encoders.kinds.emma_x import Phase
-    from orthoglot.encoders.kinds.mlm import MlmSettings
+    from orthoglot.study.pretraining.kinds.emma_x import Phase
+    from orthoglot.study.pretraining.kinds.mlm import MlmSettings
 
 Shape = Literal["constant", "linear", "cosine", "slow_cosine"]
 # (split, rows of it, number of the step) -> what the model takes

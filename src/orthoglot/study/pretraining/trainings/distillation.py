@@ -13,15 +13,14 @@ from torch.nn import functional
 
 from orthoglot import atomic
 from orthoglot.encoders.base import Encoder, check_language, placed
-from orthoglot.encoders.folder import card
-from orthoglot.encoders.kinds import load_encoder
-from orthoglot.encoders.kinds.distillation import DistillationSettings
+from orthoglot.encoders.folder import card, load_encoder
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import Precision
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 from orthoglot.study.pretraining.collate import TokenBatch, collate, encode_batch
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.kinds.distillation import DistillationSettings
 from orthoglot.study.pretraining.model import PretrainingModel
 from orthoglot.study.pretraining.tokenised import SPLITS
 from orthoglot.study.pretraining.trainer import Training, prepared, train_on_pairs

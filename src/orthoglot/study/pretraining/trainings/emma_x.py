@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import torch
 
-from orthoglot.encoders.kinds.emma_x import EmmaXSettings, TextPhase
 from orthoglot.encoders.memory import within_memory
 from orthoglot.errors import ConfigError
 from orthoglot.streams import derive
@@ -25,6 +24,7 @@ from orthoglot.study.pretraining.emma_x_phases import (
     TextModel,
 )
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.kinds.emma_x import EmmaXSettings, TextPhase
 from orthoglot.study.pretraining.tokenised import read_text
 from orthoglot.study.pretraining.trainer import Training, prepared, train_steps
 from orthoglot.study.pretraining.validation import validate

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orthoglot.encoders.kinds.ems import EmsSettings
 from orthoglot.streams import derive
 from orthoglot.study.pretraining.collate import EmsBatch, EmsCollator, encode_batch
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.kinds.ems import EmsSettings
 from orthoglot.study.pretraining.model import PretrainingModel
 from orthoglot.study.pretraining.networks import TrainableEncoder
 from orthoglot.study.pretraining.objectives.ems import Ems, Gather, Projection, XtrHead, alone

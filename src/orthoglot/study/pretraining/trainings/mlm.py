@@ -18,13 +18,13 @@ from torch.nn import functional
 from transformers import PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaForMaskedLM
 
 from orthoglot.encoders.base import placed, resolve_device
-from orthoglot.encoders.kinds.mlm import MlmSettings
 from orthoglot.encoders.pretrained import attention_mask, save_checkpoint
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.tokenization import CheckpointTokenizer
 from orthoglot.streams import derive
 from orthoglot.study.pretraining.collate import Hidden, hidden_of
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.kinds.mlm import MlmSettings
 from orthoglot.study.pretraining.masking import hidden_tokens
 from orthoglot.study.pretraining.sampling import RowSampler, length_batches
 from orthoglot.study.pretraining.tokenised import SPLITS, languages_of, monolingual, read_text, write_text

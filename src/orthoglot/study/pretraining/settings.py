@@ -12,10 +12,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from orthoglot.encoders.kinds.ems import EmsSizes
 from orthoglot.encoders.segmentation import SegmenterName
 from orthoglot.encoders.settings import EncoderEntry
 from orthoglot.languages import script
-from orthoglot.settings import Count, Language, Name, Positive, Settings, Share, Whole
+from orthoglot.settings import Count, Language, Name, Positive, Settings, Whole
 
 Words = Literal["moses", "unicode"]
 # Scripts of the languages that a segmenter cuts.
@@ -60,49 +61,12 @@ class TokenizerSettings(Settings):
         return self
 
 
-class Transformer(Settings):
-    """Sizes that every encoder trained here has; each head gets width / heads dimensions."""
-
-    layers: Count
-    """Transformer layers."""
-    width: Count
-    """Numbers of a state, and of a sentence vector; a multiple of `heads`."""
-    heads: Count
-    """Attention heads."""
-    feed_forward: Count
-    """Width of the feed-forward layers."""
-    max_tokens: Count
-    """Tokens of a sentence at most; longer ones are truncated."""
-
-    @model_validator(mode="after")
-    def _heads_share_the_width(self) -> Self:
-        if self.width % self.heads:
-            raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
-        return self
-
-
-class ScratchNetwork(Transformer):
+class ScratchNetwork(EmsSizes):
     """A new Transformer and a tokenizer of its own; its defaults are those of the EMS paper."""
 
     start: Literal["scratch"]
-    layers: Count = 6
-    """Transformer layers."""
-    width: Count = 1024
-    """Numbers of a state, and of a sentence vector; a multiple of `heads`."""
-    heads: Count = 16
-    """Attention heads."""
-    feed_forward: Count = 4096
-    """Width of the feed-forward layers."""
-    max_tokens: Count = 120
-    """Tokens of a sentence at most; longer ones are truncated."""
     tokenizer: TokenizerSettings = TokenizerSettings()
     """How its vocabulary is learned."""
-    embedding_spread: Positive = 1.0
-    """Standard deviation of the initial embeddings; from 1 Adam needs several hundred steps to move them."""
-    dropout: Share = 0.1
-    """Dropout of embeddings and sublayers."""
-    attention_dropout: Share = 0.1
-    """Dropout of attention weights."""
 
 
 class EncoderNetwork(Settings):

@@ -6,9 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from orthoglot.encoders.settings import Kind
-from orthoglot.encoders.training_settings import ScratchNetwork, TokensSettings, TrainingSettings
 from orthoglot.settings import Count, NotNegative, Positive, Settings, Share, Whole
+from orthoglot.study.pretraining.settings import ScratchNetwork, TokensSettings, TrainingSettings
 
 
 class Phase(Settings):
@@ -163,4 +162,4 @@ class EmmaXSettings(TrainingSettings):
         return f"{work}, then {second.steps} steps of {' and '.join(parts)}"
 
 
-KIND = Kind(EmmaXSettings)
+SETTINGS = EmmaXSettings

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from orthoglot.encoders.settings import Kind
-from orthoglot.encoders.training_settings import PretrainingSettings
 from orthoglot.settings import Name
+from orthoglot.study.pretraining.settings import PretrainingSettings
 
 
 class DistillationSettings(PretrainingSettings):
@@ -23,4 +22,4 @@ class DistillationSettings(PretrainingSettings):
         return {**super().origins, "teacher": self.teacher}
 
 
-KIND = Kind(DistillationSettings)
+SETTINGS = DistillationSettings
