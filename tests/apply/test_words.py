@@ -133,7 +133,7 @@ def test_pieces_are_the_tokens_of_the_sentence_alone(
     if isinstance(encoder, PretrainedEncoder) and not prefix:
         # The vector is the mean of these states and of the network's own two tokens.
         tokens = encoder.tokens(sentences[:1], "")
-        states = encoder.model(encoder.padded(tokens, np.arange(1), 1)).last_hidden_state[0].detach().numpy()
+        states = encoder.model(encoder.padded(tokens, np.arange(1))).last_hidden_state[0].detach().numpy()
         np.testing.assert_allclose(found[0].states, states[1:-1], atol=1e-6)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from orthoglot.encoders.settings import FrozenSettings
+from orthoglot import catalogue
+from orthoglot.encoders.settings import FrozenSettings, TrainedEntry
 from orthoglot.study import config
 from orthoglot.study.config import EncoderSettings
 
@@ -28,6 +29,16 @@ HUB = {
 }
 # Their authors name no languages, or one network is for each.
 UNLISTED = ("embeddinggemma", "laser3", "qwen3-embedding-0.6b", "qwen3-embedding-4b", "qwen3-embedding-8b")
+
+
+def test_the_tool_reads_frozen_encoders_as_the_study_does_and_trained_ones_unchecked() -> None:
+    entries = catalogue.encoders(ROOT / "params.yaml")
+    checked = config.load(ROOT / "params.yaml").encoders
+    assert entries.keys() == checked.keys()
+    assert {name: entry for name, entry in entries.items() if isinstance(entry, FrozenSettings)} == SHIPPED
+    for name in checked.keys() - SHIPPED.keys():
+        assert isinstance(entries[name], TrainedEntry)
+        assert entries[name].kind == checked[name].kind
 
 
 def test_the_catalogue_has_the_encoders_of_the_papers() -> None:

@@ -33,7 +33,7 @@ from orthoglot.study.pretraining.emma_x_phases import EmmaXBatch, EmmaXState, Te
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 from orthoglot.study.pretraining.kinds.emma_x import EmmaXSettings
 from orthoglot.study.pretraining.masking import IGNORED, hidden_tokens
-from orthoglot.study.pretraining.networks import TrainableEncoder, trainable_encoder
+from orthoglot.study.pretraining.networks import TrainableEncoder
 from orthoglot.study.pretraining.prepare_text import PrepareTextSettings, prepare_text
 from orthoglot.study.pretraining.settings import EncoderNetwork
 from orthoglot.study.pretraining.trainings.emma_x import pretrain_emma_x
@@ -230,10 +230,10 @@ def test_a_checkpoint_without_the_head_and_an_ems_network_are_refused(tmp_path: 
     (ems / "encoder.json").write_text(
         json.dumps({"kind": "ems", "name": "small", "pooling": "mean", "max_tokens": 8})
     )
-    for vector, predicts in (("cls", False), ("own", True)):
-        network = EncoderNetwork.model_validate({"start": "encoder", "encoder": "small", "vector": vector})
-        with pytest.raises(ConfigError, match="an EMS network has one vector"):
-            trainable_encoder(network, ems, tmp_path, 1, predicts=predicts)
+    with pytest.raises(ConfigError, match="an EMS network has one vector"):
+        TrainableEncoder.load(ems, "cls")
+    with pytest.raises(ConfigError, match="an EMS network has one vector"):
+        TrainableEncoder.load(ems, predicts=True)
 
 
 def test_a_language_without_any_pair_is_learnt_from_its_text(

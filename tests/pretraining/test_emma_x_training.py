@@ -400,7 +400,7 @@ def test_held_back_pairs_are_seen_neither_in_training_nor_in_validation(tmp_path
     assert made.sizes == (40, 7)
     assert made._allowed.rows(np.arange(47)).tolist() == [*range(40), *range(40, 47)]
     assert made.held_out.sizes == (10, 0)
-    assert sorted(row for places, _ in made.held_out for row in places) == list(range(10))
+    assert sorted(row for places, _ in made.validation(made.held_out) for row in places) == list(range(10))
     seen = [len(batch.sentences.rows) for batch in made.pairs(made.settings.parallel, False, 0, 0)]
     assert len(seen) == 20
     assert set(seen) <= {30, 32}
@@ -566,7 +566,9 @@ def test_languages_with_few_pairs_are_watched_and_choose_nothing(tmp_path: Path)
     assert all(0 <= row["valid.retrieval_of_few"] <= 100 for row in epochs)
     assert any(row["valid.retrieval_of_few"] != row["valid.retrieval"] for row in epochs)
     made = parallel(folders, tmp_path / "more", settings)
-    watched = sorted(row for places, _ in made.held_back for row in made.held_back.rows[places])
+    watched = sorted(
+        row for places, _ in made.validation(made.held_back) for row in made.held_back.rows(places)
+    )
     first, second = made.corpus["valid"].sizes
     assert watched == list(range(first, first + second))
 
@@ -624,7 +626,7 @@ def test_pairs_beside_each_other_are_all_there_and_not_told(tmp_path: Path) -> N
 
 def test_limits_leave_the_first_rows_of_each_group() -> None:
     limited = LimitedRows([4, 0, 5, 3], [2, None, None, 0])
-    assert limited.kept == (2, 0, 5, 0)
+    assert limited.sizes == (2, 0, 5, 0)
     assert limited.rows(np.array([6, 0, 1, 2])).tolist() == [8, 0, 1, 4]
 
 

@@ -15,8 +15,10 @@ from orthoglot import catalogue
 from orthoglot.errors import DataError
 from orthoglot.streams import stream
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.kinds.mlm import MlmSettings
 from orthoglot.study.pretraining.trainings.emma_x import pretrain_emma_x
 from orthoglot.study.pretraining.trainings.ems import EmsModel
+from orthoglot.study.pretraining.trainings.mlm import pretrain_mlm
 from orthoglot.training import decompose, loop
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import Data
@@ -70,6 +72,17 @@ def test_ems(bitext: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(DataError, match=r"^toy: batch_size: 32 does not fit .*; batch_size: 8 fits$"):
         train_ems([bitext], tmp_path, SETTINGS)
     assert steps == [16, 8]
+
+
+@pytest.mark.usefixtures("_no_room")
+def test_mlm(bitext: Path, tmp_path: Path) -> None:
+    sizes = {"layers": 1, "width": 16, "heads": 2, "feed_forward": 32, "max_tokens": 24, "vocabulary": 60}
+    recipe = {"batch_size": 16, "warmup_steps": 0, "steps": 2, "validate_every": 1}
+    settings = MlmSettings.model_validate({"kind": "mlm", **sizes, **recipe})
+    output = tmp_path / "encoder"
+    output.mkdir()
+    with pytest.raises(DataError, match=r"^x: batch_size: 16 does not fit .*; batch_size: 8 fits$"):
+        pretrain_mlm(settings, "x", Inputs([bitext]), RunOptions("cpu", tmp_path / "state"), output)
 
 
 @pytest.mark.usefixtures("_no_room")

@@ -130,7 +130,7 @@ def _published_ems(
     try:
         network = checked(EmsSizes, sizes)
     except ConfigError as error:
-        raise ConfigError(f"encoders.{name}.network.{error}") from error
+        raise ConfigError(f"encoders.{name}.network: {error}") from error
     _check_new(output)
     from orthoglot.encoders.ems_release import HINT, LICENCE, convert
 

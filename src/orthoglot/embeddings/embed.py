@@ -55,25 +55,25 @@ def embed(
 ) -> None:
     """Write an `EmbeddingStore` into the existing folder `output`.
 
-    Memory holds the encoder, one shard of sentences with their vectors, and
-    24 bytes per sentence for the index; the first two once for each process. The bytes are the same however often the
-    work was interrupted and by however many processes it was shared. Vectors that an earlier store made in the same
-    way are copied; then other sentences are in a batch, which changes the new vectors by rounding (`Encoder.encode`).
+    Memory holds 24 bytes per sentence for the index and, in each process, the encoder and one shard of sentences with
+    their vectors. The bytes are the same however often the work was interrupted and by however many processes it was
+    shared. Vectors that an earlier store made in the same way are copied; then other sentences are in a batch, which
+    changes the new vectors by rounding (`Encoder.encode`).
 
     Args:
-        encoder_folder: with encoder.json.
-        texts: every (language, sentence) that needs a vector, as often as it occurs.
-        settings: precision, tokens per batch and type of the stored numbers.
+        encoder_folder: The folder with encoder.json.
+        texts: Every (language, sentence) that needs a vector, as often as it occurs.
+        settings: Precision, tokens per batch and type of the stored numbers.
         device: "cpu", "cuda:1": that one; "cuda", "auto": all visible GPUs, a process for each.
-        checkpoint: folder for sentences and finished shards, kept until the caller removes it.
-        output: the store.
-        processes: on a CPU, with one thread each; 1 works in this process, with its threads.
-        earlier: a folder that may hold a store. Vectors of the same encoder, precision, type, batch size and
+        checkpoint: A folder for sentences and finished shards, kept until the caller removes it.
+        output: The folder of the store.
+        processes: How many share the work on a CPU, with one thread each; 1 works in this process, with its threads.
+        earlier: A folder that may hold a store. Vectors of the same encoder, precision, type, batch size and
             `code` are copied from it.
-        code: digest of the code that makes vectors; part of the digest `maker` of the store.
+        code: Digest of the code that makes vectors; part of the digest `maker` of the store.
     Raises:
-        ConfigError: the encoder does not cover a language.
-        DataError: it gives vectors of a wrong size, not finite, or that the stored type does not hold.
+        ConfigError: The encoder does not cover a language.
+        DataError: It gives vectors of a wrong size, not finite, or that the stored type does not hold.
     """
     shards = make_shards(texts, checkpoint / "text")
     devices = [str(visible) for visible in every_device(device)]
@@ -81,8 +81,9 @@ def embed(
         devices *= processes
     # Where processes share the work, each has its own encoder, and this one only gives its size.
     alone = _opened(encoder_folder, devices[0], settings) if len(devices) == 1 else None
-    name, dim, languages = _about(alone or _opened(encoder_folder, "cpu", settings))
-    counts = _counts(name, languages, shards)
+    encoder = alone or _opened(encoder_folder, "cpu", settings)
+    name, dim, counts = encoder.name, encoder.dim, _counts(encoder, shards)
+    del encoder
     made_by = identity(encoder_folder)
     logger.info("embed: %d sentences of %d languages with %s", sum(counts.values()), len(counts), name)
     files = ShardFiles(checkpoint, _digest(made_by, settings, code), dim, np.dtype(settings.dtype))
@@ -92,7 +93,10 @@ def embed(
     # Longest first: what does not fit in memory fails at once, and processes get similar shares.
     missing.sort(key=lambda shard: -shard.longest)
     known = _earlier(earlier, made_by, files.maker)
-    news = [shard.count if known is None else len(_unknown(known, shard)) for shard in missing]
+    news = [
+        int((known.find(shard.sentences(), shard.language) < 0).sum()) if known else shard.count
+        for shard in missing
+    ]
     if known is not None:
         copied, new = sum(shard.count for shard in missing) - sum(news), sum(news)
         logger.info("embed: %d vectors are copied from the earlier store, %d are new", copied, new)
@@ -105,15 +109,7 @@ def embed(
                 work(shard, meter.add)
         else:
             threads = 1 if devices[0] == "cpu" else torch.get_num_threads()
-            start = partial(
-                _start,
-                encoder_folder,
-                files,
-                settings,
-                threads,
-                earlier if known is not None else None,
-                made_by,
-            )
+            start = partial(_start, encoder_folder, files, settings, threads, earlier, made_by)
             in_processes(start, devices, missing, meter.add)
     _assemble(files, shards, output / VECTORS)
     description = card(encoder_folder)
@@ -137,19 +133,15 @@ def embed(
         "n": sum(counts.values()),
         "sentences": counts,
         "index": index_digest(digests, rows),
-        **({"bits": description["bits"]} if "bits" in description else {}),
     }
+    if "bits" in description:
+        meta["bits"] = description["bits"]
     text = json.dumps(meta, indent=2, sort_keys=True, ensure_ascii=False)
     (output / META).write_text(text + "\n", encoding="utf-8")
 
 
 def bitext_texts(bitext: Sequence[Path], train_pairs: int) -> Iterator[tuple[str, str]]:
-    """Every (language, sentence) of the held-out parts, and of the first training pairs of each language pair.
-
-    Args:
-        bitext: prepared language pairs; the folder's name is the pair.
-        train_pairs: how many training pairs of each.
-    """
+    """Every (language, sentence) of the held-out parts, and of the first training pairs, of prepared language pairs."""
     for folder in bitext:
         source, target = parse_pair(folder.name)
         for split in SPLITS:
@@ -172,20 +164,15 @@ def _opened(folder: Path, device: str, settings: EmbeddingSettings) -> Encoder:
     return replace(cast(Any, encoder), languages=()) if settings.unseen_languages else encoder
 
 
-def _about(encoder: Encoder) -> tuple[str, int, tuple[str, ...]]:
-    return encoder.name, encoder.dim, encoder.languages
-
-
-def _counts(name: str, languages: Sequence[str], shards: Sequence[Shard]) -> dict[str, int]:
-    """Sentences by language, all of which the encoder covers."""
+def _counts(encoder: Encoder, shards: Sequence[Shard]) -> dict[str, int]:
+    """How many sentences there are of each language, all of which the encoder covers."""
     counts: Counter[str] = Counter()
     for shard in shards:
         counts[shard.language] += shard.count
-    missing = sorted(set(counts) - set(languages)) if languages else []
-    if missing:
-        known = ", ".join(languages)
+    if encoder.languages and (missing := sorted(counts.keys() - encoder.languages)):
         raise ConfigError(
-            f"encoder {name}: does not cover {', '.join(missing)} of the data; it covers {known}"
+            f"encoder {encoder.name}: does not cover {', '.join(missing)} of the data; it covers "
+            f"{', '.join(encoder.languages)}"
         )
     return dict(counts)
 
@@ -203,11 +190,6 @@ def _earlier(folder: Path | None, identity: str, maker: str) -> EmbeddingStore |
     except DataError:
         return None
     return store if store is not None and store.meta.get("maker") == maker else None
-
-
-def _unknown(known: EmbeddingStore, shard: Shard) -> np.ndarray:
-    """Which sentences of a shard a store has no vectors of."""
-    return np.flatnonzero(known.find(shard.sentences(), shard.language) < 0)
 
 
 def _start(

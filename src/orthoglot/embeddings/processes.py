@@ -22,14 +22,14 @@ def in_processes(
     However this process ends, the others end at the latest after their current item.
 
     Args:
-        start: called once in each process with its device; returns the function for an item, which also gets a
-            function to report progress with. Must pickle.
-        devices: one process each; a device may be named more than once.
-        items: must pickle.
-        done: called here with what the processes report.
+        start: Called once in each process with its device; returns the function for an item, which also gets a
+            function to report progress with. It is pickled.
+        devices: One process each; a device may be named more than once.
+        items: They are pickled.
+        done: Called here with what the processes report.
     Raises:
-        OSError: a process ended before its work did, as when memory runs out.
-        Exception: what the work raised.
+        OSError: A process ended before its work did, as when memory runs out.
+        Exception: What the work raised.
     """
     context = get_context("spawn")
     level = logging.getLogger().getEffectiveLevel()
@@ -50,9 +50,7 @@ def in_processes(
             processes[reader], left[reader] = process, len(share)
         while busy := [reader for reader, count in left.items() if count]:
             heard = wait(busy)
-            for reader in busy:
-                if reader not in heard:
-                    continue
+            for reader in (reader for reader in busy if reader in heard):
                 try:
                     kind, value = reader.recv()
                 except EOFError:

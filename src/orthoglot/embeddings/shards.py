@@ -87,10 +87,7 @@ def make_shards(texts: Iterable[tuple[str, str]], folder: Path) -> list[Shard]:
     """Shards of at most 4096 sentences, by language, longest first, each sentence once.
 
     Sentences of similar length waste little padding. The order of the shards does not depend on the order of `texts`.
-
-    Args:
-        texts: (language, sentence), as often as they occur.
-        folder: emptied, then holds a file per shard.
+    The folder is emptied; then it holds a file per shard.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -50,13 +50,10 @@ class EmbeddingStore:
 
     @classmethod
     def open(cls, folder: Path, identity: str) -> Self:
-        """Open a store without reading its vectors.
+        """Open a store of the encoder with this identity, without reading its vectors.
 
-        Args:
-            folder: as `embed` wrote it.
-            identity: of the encoder that the caller needs.
         Raises:
-            DataError: a file is absent or damaged, sizes or digests disagree, or another encoder made it.
+            DataError: A file is absent or damaged, sizes or digests disagree, or another encoder made it.
         """
         folder = Path(folder)
         try:
@@ -82,11 +79,7 @@ class EmbeddingStore:
         return cls(vectors, digests, places, meta, folder)
 
     def rows(self, sentences: Sequence[str], language: str) -> np.ndarray:
-        """Row of `vectors` for each sentence (n,), int64.
-
-        Raises:
-            DataError: a sentence has no vector; names it.
-        """
+        """Row of `vectors` for each sentence (n,), int64; a DataError names one that has no vector."""
         numbers = self.find(sentences, language)
         if len(missing := np.flatnonzero(numbers < 0)):
             raise DataError(
@@ -104,10 +97,10 @@ class EmbeddingStore:
         return np.where(self.digests[positions] == wanted, self.places[positions], -1)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Vectors of the named rows (n, D) float32, whatever type they are stored as; no others are read.
+        """Vectors of some rows (n, D) float32, whatever type they are stored as; no others are read.
 
         Raises:
-            DataError: one is not finite.
+            DataError: A vector is not finite.
         """
         vectors = self.vectors[rows].astype(np.float32, copy=False)
         if len(wrong := not_finite(vectors)):
@@ -116,11 +109,7 @@ class EmbeddingStore:
 
 
 def _array(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
-    """Map a .npy file that holds exactly an array of this type and shape, row by row.
-
-    Raises:
-        OSError, ValueError: it does not.
-    """
+    """Map a .npy file; OSError or ValueError unless it holds exactly an array of this type and shape, row by row."""
     with path.open("rb") as file, warnings.catch_warnings():
         warnings.simplefilter("error")
         try:

@@ -37,36 +37,32 @@ logger = logging.getLogger(__name__)
 
 
 class Encoder(Protocol):
-    """Anything that turns sentences of a language into vectors of one size.
-
-    Attributes:
-        name: as in params.yaml.
-        dim: D, the size of a vector.
-        languages: codes that it covers; empty if that is not stated.
-    """
+    """Anything that turns sentences of a language into vectors of one size."""
 
     @property
-    def name(self) -> str: ...  # noqa: D102 - see the class
+    def name(self) -> str: ...  # as in params.yaml
     @property
-    def dim(self) -> int: ...  # noqa: D102
+    def dim(self) -> int: ...  # D, the size of a vector
     @property
-    def languages(self) -> tuple[str, ...]: ...  # noqa: D102
+    def languages(self) -> tuple[str, ...]: ...  # codes that it covers; empty if that is not stated
 
     def encode(
         self, sentences: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
     ) -> np.ndarray:
         """Vectors (n, D) float32 as the network gives them, row i of sentence i.
 
-        A sentence longer than the encoder's limit is truncated, which is logged. The language may
-        be "" if it is not known: then it is not checked, and text is split by general rules.
-        `batch_tokens` is how many tokens, padding included, are worked on at once; what else is in its batch
-        changes a vector by rounding alone, at most 1e-5 of its largest value. `done` is called after each
-        batch with its share of the tokens as a number of sentences; these numbers add up to n.
+        A sentence longer than the encoder's limit is truncated, which is logged. What else is in its batch changes a
+        vector by rounding alone, at most 1e-5 of its largest value.
 
+        Args:
+            sentences: n strings.
+            language: Their language; "" is not checked, and general rules then split the text.
+            batch_tokens: How many tokens, padding included, are worked on at once.
+            done: Called after each batch with its share of the tokens, as a number of sentences. These add up to n.
         Raises:
-            ConfigError: the encoder does not cover the language.
-            TypeError: `sentences` is no list of strings, see `orthoglot.text.strings.strings`.
-            DataError: a sentence has no token, or half a surrogate pair.
+            ConfigError: The encoder does not cover the language.
+            TypeError: `sentences` is not a list of strings.
+            DataError: A sentence has no token, or half a surrogate pair.
         """
         ...
 
@@ -81,14 +77,13 @@ class TokenEncoder(ABC):
     max_tokens: int  # of a sentence, those that the network adds among them
     model: Any  # the network
     device: torch.device  # where it is
+    tokenizer: Any  # a `Tokenizer`
 
-    @abstractmethod
     def tokens(self, sentences: Sequence[str], language: str) -> Ragged:
-        """The ids that the network reads.
-
-        Raises:
-            DataError: a sentence has none.
-        """
+        """The ids that the network reads; a sentence without any is a DataError."""
+        ids = self.tokenizer.encode(sentences, language, self.max_tokens)
+        check_tokens(self.name, ids.lengths, sentences)
+        return self.tokenizer.surrounded(ids, language)
 
     @abstractmethod
     def vectors(self, tokens: Ragged, batch: np.ndarray) -> Tensor:
@@ -97,28 +92,22 @@ class TokenEncoder(ABC):
     def encode(
         self, sentences: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
     ) -> np.ndarray:
-        """See `Encoder.encode`."""
         check_language(self.name, self.languages, language)
         tokens = self.tokens(strings(sentences, "sentences"), language)
         return in_length_order(tokens.lengths, self.dim, batch_tokens, partial(self.vectors, tokens), done)
 
-    def padded(self, tokens: Ragged, batch: np.ndarray, pad: int) -> Tensor:
+    def padded(self, tokens: Ragged, batch: np.ndarray) -> Tensor:
         """Ids of some rows (b, T) on the device."""
-        return placed(torch.from_numpy(tokens.padded(batch, pad)), self.device)
+        return placed(torch.from_numpy(tokens.padded(batch, self.tokenizer.pad)), self.device)
 
 
 def open_converted(
     place: Path, name: str, sizes: type[Sizes], network: Callable[[Sizes], nn.Module]
 ) -> tuple[Sizes, Any]:
-    """Sizes and network of a folder that was converted to config.json, with `sizes`, and model.safetensors.
+    """Open a converted folder: config.json, which states the `sizes` of the network, and model.safetensors.
 
-    Args:
-        place: the folder.
-        name: of the encoder.
-        sizes: their class.
-        network: makes an untrained one.
     Raises:
-        DataError: a file is damaged, does not fit the stated sizes, or holds a weight that is not finite.
+        DataError: A file is damaged, does not fit the stated sizes, or holds a weight that is not finite.
     """
     try:
         stated = sizes(**json.loads((place / "config.json").read_text(encoding="utf-8"))["sizes"])
@@ -132,13 +121,10 @@ def open_converted(
 
 
 def open_pickle(path: Path, what: str) -> Any:
-    """What torch.save wrote: only tensors, numbers, strings and their collections are read, and no code is run.
+    """Read what torch.save wrote: only tensors, numbers, strings and their collections, and no code is run.
 
-    Args:
-        path: the file.
-        what: it should be.
     Raises:
-        DataError: it is damaged, or holds something else.
+        DataError: The file is damaged, or holds something else than `what`.
     """
     if is_damaged(path):
         raise DataError(f"{path}: not {what}, but damaged: a checksum in it does not fit")
@@ -150,36 +136,30 @@ def open_pickle(path: Path, what: str) -> Any:
 
 
 def open_pieces(place: Path, name: str) -> SentencePieceProcessor:
-    """The SentencePiece model of the folder of the encoder `name`.
-
-    Raises:
-        DataError: it is damaged.
-    """
+    """The SentencePiece model of an encoder's folder; a damaged one is a DataError."""
     try:
         return SentencePieceProcessor(model_proto=(place / "sentencepiece.model").read_bytes())
     except (OSError, RuntimeError) as error:
         raise DataError(f"encoder {name}: {place} cannot be read ({' '.join(str(error).split())})") from error
 
 
-def pool(states: Tensor, mask: Tensor, how: Pooling, pooler: nn.Module | None = None) -> Tensor:
-    """One vector per sentence from its token states.
+def pool(states: Tensor, mask: Tensor, pooling: Pooling, pooler: nn.Module | None = None) -> Tensor:
+    """Sentence vectors (B, D), not normalised, from the states of the last layer (B, T, D).
 
     cls = h_1;  pooler = tanh(W h_1 + b);  mean = sum_t m_t h_t / sum_t m_t
 
     Args:
-        states: last layer (B, T, D).
-        mask: (B, T), true where there is a token; padding never counts.
-        how: the rule.
-        pooler: the checkpoint's own layer on the states, for `pooler`.
-    Returns:
-        (B, D), not normalised.
+        states: h.
+        mask: m (B, T), true where there is a token.
+        pooling: The rule.
+        pooler: The checkpoint's own layer on the states, for `pooler`.
     Raises:
-        ConfigError: `pooler` without such a layer.
+        ConfigError: The rule is `pooler`, and there is no such layer.
     Source: docs/papers.md#sentence-vectors.
     """
-    if how == "cls":
+    if pooling == "cls":
         return states[:, 0]
-    if how == "mean":
+    if pooling == "mean":
         weights = mask.unsqueeze(-1).to(states.dtype)
         return (states * weights).sum(dim=1) / weights.sum(dim=1)
     if pooler is None:
@@ -191,7 +171,7 @@ def resolve_device(device: str) -> torch.device:
     """The device that "auto", "cpu", "cuda" or "cuda:1" means here; "auto" takes a GPU if there is one.
 
     Raises:
-        ConfigError: an unknown device, or CUDA where there is none.
+        ConfigError: The device is unknown, or not on this machine.
     """
     # cuBLAS repeats its bits only with a workspace of fixed size, and reads this when it is first used.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -210,7 +190,7 @@ def compute_dtype(precision: Precision, device: torch.device) -> torch.dtype:
     """The type that a precision computes in; warns where the processor only emulates it.
 
     Raises:
-        ConfigError: an unknown precision, or int8, which no PyTorch network computes in.
+        ConfigError: The precision is unknown, or int8, which no PyTorch network computes in.
     """
     if precision not in get_args(Precision):
         raise ConfigError(f"precision {precision!r}: unknown; known are {', '.join(get_args(Precision))}")
@@ -232,11 +212,7 @@ def placed(tensor: Tensor, device: torch.device) -> Tensor:
 
 
 def every_device(device: str) -> list[torch.device]:
-    """The devices that share work of independent parts: all visible GPUs under "auto" and "cuda", else one.
-
-    Raises:
-        ConfigError: as `resolve_device`.
-    """
+    """The devices that share work of independent parts: all visible GPUs under "auto" and "cuda", else one."""
     first = resolve_device(device)
     if first.type != "cuda" or first.index is not None:
         return [first]
@@ -244,7 +220,7 @@ def every_device(device: str) -> list[torch.device]:
 
 
 def check_language(name: str, languages: Sequence[str], language: str) -> None:
-    """Refuse a language that the encoder `name` states not to cover; "" stands for an unknown one."""
+    """Refuse a language that the encoder `name` does not list; "" stands for an unknown one."""
     if language and languages and language not in languages:
         near = difflib.get_close_matches(language, languages, n=len(languages), cutoff=0.0)
         raise ConfigError(
@@ -261,10 +237,7 @@ def check_tokens(name: str, lengths: np.ndarray, sentences: Sequence[str]) -> No
 
 
 def length_batches(lengths: np.ndarray, batch_tokens: int) -> Iterator[np.ndarray]:
-    """Row numbers of similar length together, longest first, at most `batch_tokens` tokens with padding.
-
-    A batch whose longest row has T tokens has floor(batch_tokens / T) rows, and at least one.
-    """
+    """Row numbers in batches of similar length, longest first: floor(batch_tokens / longest) rows, at least one."""
     # Longest first: a batch that does not fit in memory fails at once.
     order = np.argsort(-lengths, kind="stable")
     start = 0
@@ -281,49 +254,44 @@ def in_length_order(
     encode: Callable[[np.ndarray], Tensor],
     done: Done | None = None,
 ) -> np.ndarray:
-    """Encode rows batch by batch as `length_batches` says, and put them back in order.
+    """Encode rows in the batches of `length_batches`, and put their vectors (n, D) float32 back in order.
 
     Args:
-        lengths: tokens per row (n,).
+        lengths: Tokens of each row (n,).
         dim: D.
-        batch_tokens: tokens per call, padding included.
-        encode: row numbers (b,) -> vectors (b, D).
-        done: called after each batch; after t of all T tokens its numbers add up to floor(n t / T). Rows would not tell
+        batch_tokens: Tokens of a batch, padding included.
+        encode: Row numbers (b,) -> vectors (b, D).
+        done: Called after each batch; after t of all T tokens its numbers add up to floor(n t / T). Rows would not tell
             how much is left, as the longest come first.
-    Returns:
-        (n, D) float32.
     Raises:
-        DataError: the batches do not fit into the device's memory, or a vector is not finite.
+        DataError: The batches do not fit into the device's memory, or a vector is not finite.
     """
     vectors = np.empty((len(lengths), dim), dtype=np.float32)
     total = int(lengths.sum())
 
-    def encode_all() -> np.ndarray:
-        copies: deque[tuple[np.ndarray, HostCopy]] = deque()
-        tokens = 0
+    def copies() -> Iterator[tuple[np.ndarray, HostCopy]]:
+        """The vectors of each batch; an accelerator works on the next batch while they are stored."""
+        waiting: deque[tuple[np.ndarray, HostCopy]] = deque()
+        for rows in length_batches(lengths, batch_tokens):
+            copy = HostCopy(encode(rows).float())
+            waiting.append((rows, copy))
+            while len(waiting) > int(copy.asynchronous):
+                yield waiting.popleft()
+        yield from waiting
 
-        def store() -> None:
-            nonlocal tokens
-            rows, copy = copies.popleft()
+    @torch.inference_mode()
+    def encode_all() -> np.ndarray:
+        tokens = 0
+        for rows, copy in copies():
             vectors[rows] = copy.wait().numpy()
             before, tokens = tokens, tokens + int(lengths[rows].sum())
             if done is not None:
                 done(len(lengths) * tokens // total - len(lengths) * before // total)
-
-        with torch.inference_mode():
-            for rows in length_batches(lengths, batch_tokens):
-                copy = HostCopy(encode(rows).float())
-                copies.append((rows, copy))
-                # An accelerator works on this batch while the one before is stored.
-                while len(copies) > int(copy.asynchronous):
-                    store()
-            while copies:
-                store()
         return vectors
 
+    @torch.inference_mode()
     def longest(tokens: int) -> None:
-        with torch.inference_mode():
-            encode(next(length_batches(lengths, tokens)))
+        encode(next(length_batches(lengths, tokens)))
 
     within_memory(encode_all, where="encoding", setting="batch_tokens", size=batch_tokens, attempt=longest)
     if len(wrong := not_finite(vectors)):
@@ -335,11 +303,7 @@ def in_length_order(
 
 
 def check_finite(name: str, model: nn.Module) -> None:
-    """Refuse weights that are not finite; reads each once.
-
-    Raises:
-        DataError: names the first one.
-    """
+    """Refuse weights that are not finite, with a DataError that names the first one."""
     for weight, tensor in model.state_dict().items():
         # A finite sum says that all weights are, 40 times as fast as asking each; it may itself be too large.
         if tensor.is_floating_point() and not tensor.sum().isfinite() and not tensor.isfinite().all():
@@ -347,14 +311,10 @@ def check_finite(name: str, model: nn.Module) -> None:
 
 
 class HostCopy:
-    """A copy of a tensor in host memory, which from an accelerator is made without waiting for it.
-
-    Attributes:
-        asynchronous: whether `wait` may have to wait.
-    """
+    """A copy of a tensor in host memory, which from an accelerator is made without waiting for it."""
 
     def __init__(self, tensor: Tensor):
-        self.asynchronous = tensor.is_cuda
+        self.asynchronous = tensor.is_cuda  # whether `wait` may have to wait
         if not self.asynchronous:
             self._copy = tensor
             return

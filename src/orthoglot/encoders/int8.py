@@ -22,9 +22,6 @@ class Int8Network:
 
     A matrix has one scale a row, W = diag(s) Q with |Q| <= 127; so have the states that it is multiplied with. Sums are
     in 32-bit integers; softmax, LayerNorm, biases and the pooling after the last layer are in float32.
-
-    Attributes:
-        pooler: the model's own layer on the states, None without one.
     """
 
     config = SimpleNamespace(model_type="ctranslate2")
@@ -33,7 +30,7 @@ class Int8Network:
         """Convert the float32 model of the encoder `name`, whose weights are rounded in place: do not use it again.
 
         Raises:
-            ConfigError: another family or activation, a GPU, or CTranslate2 is not installed.
+            ConfigError: The model is of another family or activation, or on a GPU; CTranslate2 is not installed.
         """
         config = model.config
         if config.model_type not in FAMILIES or config.hidden_act != "gelu":
@@ -48,7 +45,7 @@ class Int8Network:
             raise ConfigError(
                 f"encoder {name}: precision int8 needs CTranslate2: pip install 'orthoglot[int8]'"
             ) from error
-        self.pooler = getattr(model, "pooler", None)
+        self.pooler = getattr(model, "pooler", None)  # the model's own layer on the states
         specification = _specification(model)
         specification.validate()
         specification.optimize("int8")
@@ -63,7 +60,7 @@ class Int8Network:
 
         Args:
             ids: (B, T), padded at the end.
-            attention_mask: (B, T), 1 where a token is; None without padding.
+            attention_mask: (B, T), 1 where there is a token; None without padding.
         """
         rows, longest = ids.shape
         lengths = torch.full((rows,), longest) if attention_mask is None else attention_mask.sum(1)

@@ -5,7 +5,6 @@ Source: docs/papers.md#sentence-vectors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,13 +14,12 @@ from torch import Tensor, nn
 
 from orthoglot.encoders.base import (
     TokenEncoder,
-    check_tokens,
     compute_dtype,
     open_converted,
     resolve_device,
 )
 from orthoglot.encoders.folder import stated
-from orthoglot.encoders.laser_tokenizers import END, PAD, LaserTokenizer, open_tokenizer
+from orthoglot.encoders.laser_tokenizers import PAD, open_tokenizer
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import Precision
 
@@ -70,16 +68,14 @@ class LaserModel(nn.Module):
 class LaserEncoder(TokenEncoder):
     """A converted LASER1 or LASER2; see `Encoder`."""
 
-    tokenizer: LaserTokenizer
-
     @classmethod
     def load(cls, folder: Path, device: str = "cpu", precision: Precision = "float32") -> LaserEncoder:
         """Read an encoder folder: encoder.json, and the folder that it names, which `orthoglot get` wrote.
 
         Raises:
             ConfigError: LASER1 needs a segmenter that is not installed.
-            DataError: a file is damaged or does not fit the stated sizes.
-            OfflineError: the converted LASER is not on this machine.
+            DataError: A file is damaged or does not fit the stated sizes.
+            OfflineError: The converted LASER is not on this machine.
         """
         place, fields = stated(folder, "name", "languages", "max_tokens")
         target = resolve_device(device)
@@ -89,15 +85,8 @@ class LaserEncoder(TokenEncoder):
             tokenizer=open_tokenizer(place, fields["name"]),
             model=model.to(target, compute_dtype(precision, target)).eval(),
             device=target,
-            **fields | {"languages": tuple(fields["languages"])},
+            **fields,
         )
 
-    def tokens(self, sentences: Sequence[str], language: str) -> Ragged:
-        """See `TokenEncoder.tokens`."""
-        pieces = self.tokenizer.encode(sentences, language, self.max_tokens)
-        check_tokens(self.name, pieces.lengths, sentences)
-        return pieces.surrounded([], [END])
-
     def vectors(self, tokens: Ragged, batch: np.ndarray) -> Tensor:
-        """See `TokenEncoder.vectors`."""
-        return self.model(self.padded(tokens, batch, PAD), torch.from_numpy(tokens.lengths[batch]))
+        return self.model(self.padded(tokens, batch), torch.from_numpy(tokens.lengths[batch]))

@@ -17,13 +17,7 @@ PIECES, CODES, VOCABULARY = "sentencepiece.model", "merges.txt", "vocab.txt"
 
 
 def place(checkpoint: str, _: str) -> Path:
-    """The folder that `orthoglot get` wrote.
-
-    One without codes of fastBPE is LASER2's, unless it is called laser1.
-
-    Raises:
-        OfflineError: a file is not on this machine.
-    """
+    """The folder that `orthoglot get` wrote; one without codes of fastBPE is LASER2's, unless it is called laser1."""
     folder = Path(checkpoint)
     name = "LASER1" if (folder / CODES).is_file() or folder.name == "laser1" else "LASER2"
     further = (PIECES,) if name == "LASER2" else (CODES, VOCABULARY)

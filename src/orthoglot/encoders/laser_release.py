@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
@@ -22,27 +21,26 @@ from orthoglot.encoders.laser_tokenizers import PAD, RESERVED, SEGMENTED
 from orthoglot.encoders.segmentation import open_segmenter
 from orthoglot.encoders.tokenization import write_segmenters
 from orthoglot.errors import ConfigError, DataError, OfflineError
+from orthoglot.receipts import file_digest
 
 # Begins a word in SentencePiece.
 _BEGINS = "▁"
 
 
 def convert(weights: Path, vocabulary: Sequence[Path], output: Path) -> str:
-    """Turn the official files of LASER1 or LASER2 into a checkpoint folder.
+    """Turn the official files of LASER1 or LASER2 into a checkpoint folder; return which of the two it is.
 
     Args:
         weights: laser2.pt or bilstm.93langs.2018-12-26.pt; only numbers, strings and tensors are read from it, and no
             code is run.
         vocabulary: laser2.spm, or 93langs.fcodes and 93langs.fvocab.
-        output: a new folder: model.safetensors, config.json (sizes, SHA-256 of the sources), vocab.json (piece to id);
+        output: A new folder: model.safetensors, config.json (sizes, SHA-256 of the sources), vocab.json (piece to id);
             sentencepiece.model, or merges.txt, vocab.txt and the names and versions of the segmenters. It appears whole
             or not at all.
-    Returns:
-        LASER1 or LASER2.
     Raises:
         ConfigError: `output` is there already; a segmenter of LASER1 is not installed.
-        DataError: a file is not what that LASER has.
-        OfflineError: a file is not here; the message has the command that fetches it.
+        DataError: A file is not what that LASER has.
+        OfflineError: A file is not here; the message has the command that fetches it.
     """
     if output.exists():
         raise ConfigError(f"{output}: is there already; name a new folder")
@@ -64,7 +62,7 @@ def convert(weights: Path, vocabulary: Sequence[Path], output: Path) -> str:
         raise DataError(
             f"{weights}: not the weights of {name}: its dictionary has no piece of {vocabulary[-1]}"
         )
-    sources = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (weights, *vocabulary)}
+    sources = {path.name: file_digest(path) for path in (weights, *vocabulary)}
     with atomic.building(output) as folder:
         save_file({key: tensor.contiguous() for key, tensor in state.items()}, folder / "model.safetensors")
         for path, file in zip(vocabulary, files, strict=True):

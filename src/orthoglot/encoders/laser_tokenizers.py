@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,9 +18,8 @@ from orthoglot.encoders.base import open_pieces
 from orthoglot.encoders.fastbpe import FastBpe
 from orthoglot.encoders.greek import romanised
 from orthoglot.encoders.laser_files import CODES, VOCABULARY
-from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.segmentation import SegmenterName
-from orthoglot.encoders.tokenization import SEGMENTERS, log_truncated, read_segmenters
+from orthoglot.encoders.tokenization import SEGMENTERS, Tokenizer, read_segmenters
 from orthoglot.errors import DataError
 
 PAD, END, UNKNOWN = 1, 2, 3
@@ -30,21 +29,17 @@ SEGMENTED: dict[str, SegmenterName] = {"ja": "mecab", "zh": "jieba"}
 _CHINESE = {"wuu": "zh", "yue": "zh"}
 
 
-class LaserTokenizer(ABC):
+class LaserTokenizer(Tokenizer):
     """A chain from raw sentence to ids.
 
     The language decides how quotation marks and numbers are normalised, and more in LASER1; each side of a pair gets
     its own code (docs/papers.md#oracle-laser-languages), and English rules stand in for an unknown one ("").
     """
 
-    unknown = UNKNOWN
+    pad, unknown, after = PAD, UNKNOWN, (END,)
 
     def __init__(self, folder: Path, name: str):
-        """Read vocab.json of the encoder `name`.
-
-        Raises:
-            DataError: it is damaged.
-        """
+        """Read vocab.json of the encoder `name`; a damaged one is a DataError."""
         try:
             self._ids: dict[str, int] = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
@@ -54,11 +49,9 @@ class LaserTokenizer(ABC):
     def pieces(self, sentences: Sequence[str], language: str) -> list[list[str]]:
         """The pieces of each sentence, however many."""
 
-    def encode(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
-        """Ids of raw sentences truncated so that an end token fits; a piece that LASER did not see has the id 3."""
+    def _rows(self, sentences: list[str], language: str) -> list[list[int]]:
         rows = self.pieces(sentences, language or "en")
-        log_truncated(sum(len(row) >= max_tokens for row in rows), len(sentences), language, max_tokens)
-        return Ragged.of([[self._ids.get(piece, UNKNOWN) for piece in row[: max_tokens - 1]] for row in rows])
+        return [[self._ids.get(piece, UNKNOWN) for piece in row] for row in rows]
 
 
 class Laser2Tokenizer(LaserTokenizer):
@@ -68,16 +61,10 @@ class Laser2Tokenizer(LaserTokenizer):
     """
 
     def __init__(self, folder: Path, name: str):
-        """Read vocab.json and sentencepiece.model of the encoder `name`.
-
-        Raises:
-            DataError: one of them is damaged.
-        """
         self._model = open_pieces(folder, name)
         super().__init__(folder, name)
 
     def pieces(self, sentences: Sequence[str], language: str) -> list[list[str]]:
-        """See `LaserTokenizer.pieces`."""
         normalise = _punctuation(language).normalize
         texts = [normalise(sentence).lower() for sentence in sentences]
         return self._model.encode(texts, out_type=str, num_threads=1)
@@ -90,11 +77,11 @@ class Laser1Tokenizer(LaserTokenizer):
     """
 
     def __init__(self, folder: Path, name: str):
-        """Read vocab.json, the codes and the vocabulary of fastBPE, and the segmenters of the encoder `name`.
+        """Read the files of the encoder `name`.
 
         Raises:
-            ConfigError: a segmenter is not installed, or in another version than at the conversion.
-            DataError: a file is damaged.
+            ConfigError: A segmenter is not installed, or in another version than at the conversion.
+            DataError: A file is damaged.
         """
         super().__init__(folder, name)
         self._bpe = FastBpe(folder / CODES, folder / VOCABULARY)
@@ -103,7 +90,6 @@ class Laser1Tokenizer(LaserTokenizer):
             raise DataError(f"encoder {name}: {folder / SEGMENTERS} does not name what cuts {min(missing)}")
 
     def pieces(self, sentences: Sequence[str], language: str) -> list[list[str]]:
-        """See `LaserTokenizer.pieces`."""
         language = _CHINESE.get(language, language)
         return [self._bpe.subwords(self._words(sentence, language)) for sentence in sentences]
 
@@ -117,11 +103,7 @@ class Laser1Tokenizer(LaserTokenizer):
 
 
 def open_tokenizer(folder: Path, name: str) -> LaserTokenizer:
-    """That of a converted LASER1, which has codes of fastBPE, or of a LASER2.
-
-    Raises:
-        ConfigError, DataError: as `Laser1Tokenizer` and `Laser2Tokenizer`.
-    """
+    """The tokenizer of a converted LASER1, which has codes of fastBPE, or of a LASER2."""
     return (Laser1Tokenizer if (folder / CODES).is_file() else Laser2Tokenizer)(folder, name)
 
 

@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 def link(settings: FrozenSettings, name: str, output: Path) -> None:
     """Write encoder.json for a checkpoint, which stays where it is, once it has been opened.
 
-    A hub id that is not in the hub's local cache is downloaded into it.
-
-    Raises:
-        ConfigError, DataError, OfflineError: as `into_cache` and the `load` of its kind.
+    A hub id that is not in the hub's local cache is downloaded into it. Errors are those of `into_cache` and
+    `load_encoder`.
     """
     if hasattr(settings, "revision"):  # the hub may have it
         into_cache(cast("HubSettings", settings), name)
@@ -34,13 +32,10 @@ def link(settings: FrozenSettings, name: str, output: Path) -> None:
 
 
 def link_packaged(settings: PackagedSettings, name: str, output: Path) -> None:
-    """Do as `link`, but convert weights out of a Python package into the encoder folder itself.
+    """Do as `link`, but convert weights out of a Python package, if one is named, into the encoder folder itself.
 
     The card then states `bits`, to which the package has rounded the matrices, and `origin`, the checkpoint that they
-    are of.
-
-    Raises:
-        ConfigError, DataError, OfflineError: as `link` and `unpack`.
+    are of. Errors are those of `link` and `unpack`.
     """
     if settings.package is None:
         link(settings, name, output)
@@ -58,11 +53,7 @@ def link_packaged(settings: PackagedSettings, name: str, output: Path) -> None:
 
 
 def encoder_from_package(settings: UseSettings, name: str, output: Path) -> None:
-    """Do as `link_packaged`, into a new folder that appears whole or not at all.
-
-    Raises:
-        ConfigError, DataError, OfflineError: as `link_packaged`.
-    """
+    """Do as `link_packaged`, into a new folder that appears whole or not at all."""
     with building(output) as partial:
         link_packaged(settings, name, partial)
 

@@ -22,18 +22,16 @@ def within_memory(
     attempt: Callable[[int], object] | None,
     least: int = 1,
 ) -> Made:
-    """What `work` gives; if it exhausts the device's memory, an error that names a size that fits.
+    """Do `work`; if it exhausts the device's memory, a DataError names a size that fits.
 
     Args:
-        work: what is done.
-        where: for the message, e.g. "meat, seed 1".
-        setting: the setting that decides how much memory is needed.
-        size: its value.
-        attempt: does the hardest piece of the work with another value. It is called only after `work` has failed,
-            with half of `size`, a quarter and so on; None where that is not possible.
-        least: the smallest value that makes sense.
-    Raises:
-        DataError: the device's memory is exhausted.
+        work: What is done, and its value returned.
+        where: For the message, e.g. "meat, seed 1".
+        setting: The setting that decides how much memory is needed.
+        size: Its value.
+        attempt: Does the hardest piece of the work with another value. It is called only after `work` has failed, with
+            half of `size`, a quarter and so on; None where that is not possible.
+        least: The smallest value that makes sense.
     """
     try:
         return work()
@@ -50,7 +48,7 @@ def within_memory(
 
 
 def largest(attempt: Callable[[int], object], size: int, least: int = 1) -> int:
-    """The first of size, size / 2, size / 4, ... that `attempt` has memory for; 0 if none from `least` on is."""
+    """The first of size, size / 2, size / 4, ... >= least that `attempt` has memory for; 0 if there is none."""
     while size >= least:
         gc.collect()
         if torch.cuda.is_initialized():

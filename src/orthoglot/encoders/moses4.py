@@ -103,11 +103,8 @@ _LOWER = regex.compile(r"\p{Lowercase}")
 def words(sentence: str, language: str) -> str:
     """The words of a sentence, separated by blanks, in its own case; entities are neither read nor written.
 
-    What is not printable (Unicode's category C) becomes a blank, and punctuation is unified first.
-
-    Args:
-        sentence: raw text.
-        language: ISO 639-1; one that Moses has no rules for gets the general ones and the English abbreviations.
+    What is not printable (Unicode's category C) becomes a blank, and punctuation is unified first. A language (ISO
+    639-1) that Moses has no rules for gets the general ones and the English abbreviations.
     """
     return _tokens(_unified(_UNPRINTABLE.sub(" ", sentence), language), language)
 

@@ -66,16 +66,9 @@ class _Reader:
 
 
 def convert(packed: Path, max_tokens: int, pooling: settings.Pooling, prefix: str, output: Path) -> None:
-    """Write the file's model into the existing folder `output`, for transformers and sentence-transformers.
+    """Write the model of the package's file into an existing folder, for transformers and sentence-transformers.
 
-    Args:
-        packed: the package's file.
-        max_tokens: of a sentence at most.
-        pooling: of its states.
-        prefix: the prompt of a query.
-        output: for both libraries.
-    Raises:
-        DataError: as of `open_packed`.
+    `prefix` is the prompt of a query. Errors are those of `open_packed`.
     """
     # Imported here: they take seconds, and reading the file alone does not need them.
     from sentence_transformers import SentenceTransformer
@@ -97,11 +90,7 @@ def convert(packed: Path, max_tokens: int, pooling: settings.Pooling, prefix: st
 
 
 def open_packed(path: Path) -> tuple[BertModel, PreTrainedTokenizerFast]:
-    """The model with float32 weights, and its tokenizer.
-
-    Raises:
-        DataError: the file is damaged, or in another format.
-    """
+    """The model with float32 weights, and its tokenizer; a file that is damaged or in another format is a DataError."""
     read = _Reader(path.read_bytes())
     try:
         if (read.bytes(4), *read.numbers("I")) != (MAGIC, VERSION):

@@ -28,26 +28,21 @@ class ReadsPieces(Protocol):
     """An encoder that gives the tokens of sentences, too."""
 
     @property
-    def name(self) -> str:
-        """The same as of `Encoder`."""
-        ...
+    def name(self) -> str: ...
 
     def check_pieces(self) -> None:
         """Refuse an encoder whose tokens are not in the space of its sentences.
 
         Raises:
-            ConfigError: its vector is not the mean of its tokens, or its tokenizer does not say where they are.
+            ConfigError: Its vector is not the mean of its tokens, or its tokenizer does not say where they are.
         """
         ...
 
     def pieces(self, sentences: Sequence[str], language: str, batch_tokens: int) -> list[Pieces]:
         """The tokens of each sentence with their states, and its vector.
 
-        Args:
-            sentences, language, batch_tokens: as of `Encoder.encode`.
-        Raises:
-            ConfigError: as `check_pieces`; the encoder does not cover the language.
-            DataError: as `Encoder.encode`; a state is not finite.
+        Arguments and errors are those of `Encoder.encode`; those of `check_pieces`, and a state that is not finite, are
+        errors too.
         """
         ...
 
@@ -63,15 +58,15 @@ def read_pieces(
     """The tokens of each sentence.
 
     Args:
-        name: of the encoder.
-        prefix: before each sentence.
-        spans: of each token that the network reads of a sentence, in the text with the prefix (T, 2); those of its own
-            tokens are empty.
-        cut: whether a sentence has more tokens.
-        batch_tokens: see `Encoder.encode`.
-        read: row numbers (b,), the longest first -> states of each row (T, D), and vectors (b, D).
+        name: The name of the encoder.
+        prefix: The text before each sentence.
+        spans: Where each token that the network reads of a sentence is in the text with the prefix (T, 2); the spans of
+            its own tokens are empty.
+        cut: Whether a sentence has more tokens.
+        batch_tokens: See `Encoder.encode`.
+        read: Row numbers (b,), the longest first -> states of each row (T, D), and vectors (b, D).
     Raises:
-        DataError: a state is not finite.
+        DataError: A state is not finite.
     """
     by_row: dict[int, Pieces] = {}
     with torch.inference_mode():

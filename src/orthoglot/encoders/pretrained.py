@@ -38,13 +38,6 @@ from orthoglot.text.strings import strings
 # Families that take a mask (B, 1, T, T) as it is. Given (B, T), transformers asks the device whether any token is
 # masked, and waits for the answer before it starts the first layer.
 WHOLE_MASKS = frozenset({"bert", "roberta", "xlm-roberta"})
-LOCAL: dict[str, Any] = {
-    "use_safetensors": True,
-    "output_loading_info": True,
-    "dtype": torch.float32,
-    "local_files_only": True,
-    "trust_remote_code": False,
-}
 
 
 @dataclass(frozen=True)
@@ -57,15 +50,15 @@ class PretrainedEncoder(TokenEncoder):
 
     @classmethod
     def load(cls, folder: Path, device: str = "cpu", precision: Precision = "float32") -> PretrainedEncoder:
-        """Read an encoder folder: encoder.json, and the checkpoint it names ("." is the folder itself).
+        """Read an encoder folder: encoder.json, and the checkpoint it names.
 
         The network is an `orthoglot.encoders.int8.Int8Network` if the precision is "int8".
 
         Raises:
-            ConfigError: more tokens than the model has positions; `pooler` without its weights; a checkpoint
-                that needs code of its own, which is never run; what `Int8Network` refuses.
-            DataError: a damaged card; no safetensors weights, or some are missing.
-            OfflineError: files are missing.
+            ConfigError: `max_tokens` is more than the model has positions; the pooling is `pooler`, and there are no
+                weights of it; the checkpoint needs code of its own, which is never run; `Int8Network` refuses it.
+            DataError: The card is damaged, or safetensors weights are missing.
+            OfflineError: Files are missing.
         """
         place, fields = stated(folder, "name", "languages", "pooling", "max_tokens", "prefix")
         name, max_tokens, target = fields["name"], fields["max_tokens"], resolve_device(device)
@@ -85,11 +78,10 @@ class PretrainedEncoder(TokenEncoder):
             tokenizer=tokenizer,
             model=network,
             device=target,
-            **fields | {"languages": tuple(fields["languages"])},
+            **fields,
         )
 
     def tokens(self, sentences: Sequence[str], language: str) -> Ragged:
-        """See `TokenEncoder.tokens`."""
         check_tokens(self.name, np.array([len(sentence.strip()) for sentence in sentences]), sentences)
         texts = [self.prefix + sentence for sentence in sentences]
         ids = self.tokenizer.encode(texts, language, self.max_tokens)
@@ -98,11 +90,9 @@ class PretrainedEncoder(TokenEncoder):
         return tokens
 
     def vectors(self, tokens: Ragged, batch: np.ndarray) -> Tensor:
-        """See `TokenEncoder.vectors`."""
         return self._pooled(*self._states(tokens, batch))
 
     def pieces(self, sentences: Sequence[str], language: str, batch_tokens: int) -> list[Pieces]:
-        """See `ReadsPieces.pieces`."""
         sentences = strings(sentences, "sentences")
         spans = self._spans([self.prefix + sentence for sentence in sentences])
         check_language(self.name, self.languages, language)
@@ -124,7 +114,6 @@ class PretrainedEncoder(TokenEncoder):
         return read_pieces(self.name, self.prefix, spans, cut, batch_tokens, read)
 
     def check_pieces(self) -> None:
-        """See `ReadsPieces.check_pieces`."""
         self._spans(["a"])
 
     def _spans(self, texts: list[str]) -> list[np.ndarray]:
@@ -141,7 +130,7 @@ class PretrainedEncoder(TokenEncoder):
         keep = placed(torch.from_numpy(np.arange(lengths[0]) < lengths[:, None]), self.device)
         # No mask is needed without padding, and attention is then fastest.
         mask = None if lengths[-1] == lengths[0] else attention_mask(self.model, keep)
-        ids = self.padded(tokens, batch, self.tokenizer.pad)
+        ids = self.padded(tokens, batch)
         return self.model(ids, attention_mask=mask).last_hidden_state.float(), keep
 
     def _pooled(self, states: Tensor, keep: Tensor) -> Tensor:
@@ -170,9 +159,7 @@ def open_checkpoint(
     """Model and tokenizer of a folder, with every weight that is used taken from the checkpoint.
 
     Weights that are stored as `dtype` are mapped into memory, so that processes share them; others are converted.
-
-    Raises:
-        ConfigError, DataError, OfflineError: as `PretrainedEncoder.load`.
+    Errors are those of `PretrainedEncoder.load`.
     """
     if not (place / "config.json").is_file():
         raise OfflineError(f"encoder {name}: {place} holds no config.json; fetch the checkpoint again")
@@ -180,8 +167,7 @@ def open_checkpoint(
         raise DataError(f"encoder {name}: {place} holds no .safetensors weights; other formats are not read")
     tokenizer = open_tokenizer(place, name)
     try:
-        with quiet():
-            model, report = _network(place).from_pretrained(place, **LOCAL | {"dtype": dtype})
+        model, report = _read(_network(place), place, dtype)
     except Exception as error:  # a damaged file makes transformers fail in many ways
         raise unopened(place, name, error) from error
     missing = sorted(report["missing_keys"])
@@ -192,6 +178,19 @@ def open_checkpoint(
         raise DataError(f"encoder {name}: {place} lacks {len(missing)} weights, first {missing[0]}")
     check_finite(name, model)
     return model, tokenizer
+
+
+def _read(network: Any, place: Path, dtype: torch.dtype) -> tuple[Any, dict[str, Any]]:
+    """A checkpoint as a class of transformers reads it, and a report of its weights; its own code is never run."""
+    with quiet():
+        return network.from_pretrained(
+            place,
+            use_safetensors=True,
+            output_loading_info=True,
+            dtype=dtype,
+            local_files_only=True,
+            trust_remote_code=False,
+        )
 
 
 def _network(place: Path) -> Any:
@@ -206,19 +205,16 @@ def _network(place: Path) -> Any:
 
 
 def with_token_head(place: Path, name: str, model: Any) -> Any:
-    """The masked language model of the RoBERTa family of a checkpoint, with `model` as its encoder.
+    """The masked language model of a checkpoint of the RoBERTa family, with `model` as its encoder.
 
-    Its `lm_head` maps states to logits, and shares the token embedding where the checkpoint says so.
-
-    Raises:
-        ConfigError: another family, or a checkpoint without this head.
+    Its `lm_head` maps states to logits, and shares the token embedding where the checkpoint says so. A checkpoint of
+    another family, or without this head, is a ConfigError.
     """
     refused = ConfigError(
         f"encoder {name}: {place} has no masked language modelling head of the RoBERTa family; give mlm.weight 0"
     )
     try:
-        with quiet():
-            whole, report = AutoModelForMaskedLM.from_pretrained(place, **LOCAL)
+        whole, report = _read(AutoModelForMaskedLM, place, torch.float32)
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise refused from error
     missing = any(key.startswith("lm_head") for key in report["missing_keys"])
@@ -236,15 +232,9 @@ def positions(config: Any) -> int:
 
 
 def save_checkpoint(model: Any, tokenizer: TextTokenizer, output: Path, **card: Any) -> None:
-    """Write a transformers model and its tokenizer with a card that names this very folder.
+    """Write a transformers model, its tokenizer and a card into an existing folder; weights must be finite.
 
-    Args:
-        model: the transformers model.
-        tokenizer: its own.
-        output: an existing folder.
-        card: `kind`, `name`, `dim`, `languages`, `pooling`, `max_tokens` and, for model cards, `training`.
-    Raises:
-        DataError: a weight is not finite.
+    The card has `kind`, `name`, `dim`, `languages`, `pooling`, `max_tokens` and, for model cards, `training`.
     """
     check_finite(card["name"], model)
     with quiet():

@@ -40,7 +40,7 @@ class Segmenter:
         """The words, separated by blanks. Each piece between white space is cut on its own.
 
         Raises:
-            DataError: the program changed the text.
+            DataError: The program changed the text.
         """
         all_words = []
         for piece in sentence.split():
@@ -59,11 +59,7 @@ class _SentenceSegmenter(Segmenter):
 
 
 def open_segmenter(name: SegmenterName) -> Segmenter:
-    """The segmenter of this name, as it is installed.
-
-    Raises:
-        ConfigError: it is not installed.
-    """
+    """The segmenter of this name; a ConfigError says that it is not installed."""
     return _OPEN[name]()
 
 
@@ -140,9 +136,7 @@ def _jumanpp() -> Segmenter:
         def cut(text: str) -> list[str]:
             try:
                 return [word.text for word in program.apply_to_sentence(text, timeout=TIMEOUT).morphemes]
-            except (
-                Exception
-            ) as error:  # of whatever kind: the program ended, or wrote what rhoknp cannot read
+            except Exception as error:  # the program ended, or wrote what rhoknp cannot read
                 raise DataError(f"segmenter jumanpp: {executable} failed at {text!r} ({error})") from error
 
         return cut

@@ -38,10 +38,6 @@ if TYPE_CHECKING:
     from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
 
 
-# Encoded when a model is opened: some damage is only met then.
-TRIAL = "a"
-
-
 @dataclass(frozen=True)
 class SentenceTransformersEncoder:
     """A `sentence_transformers.SentenceTransformer` with a length and a prefix of our choice; see `Encoder`.
@@ -64,8 +60,8 @@ class SentenceTransformersEncoder:
         """Read an encoder folder: encoder.json, and the model it names; a checkpoint's own code is never run.
 
         Raises:
-            ConfigError: a module that is not the library's own; more tokens than the model has positions.
-            DataError: absent or damaged files, or weights in another format than safetensors.
+            ConfigError: A module is not the library's own; `max_tokens` is more than the model has positions.
+            DataError: Files are absent or damaged, or weights are not in safetensors.
         """
         # Imported here: it takes seconds, and only this kind needs it.
         from sentence_transformers import SentenceTransformer
@@ -87,7 +83,7 @@ class SentenceTransformersEncoder:
             model[0].model.to(compute_dtype(precision, target))
             model[0].register_forward_hook(_states_in_float32)
             most = min(model.tokenizer.model_max_length, positions(model[0].config))
-            model.encode([TRIAL], show_progress_bar=False)
+            model.encode(["a"], show_progress_bar=False)  # some damage is only met then
         except Exception as error:  # a damaged file makes the libraries fail in many ways
             raise unopened(place, name, error) from error
         check_finite(name, model)
@@ -98,7 +94,7 @@ class SentenceTransformersEncoder:
             dim=model.get_embedding_dimension(),
             model=model.eval(),
             device=target,
-            **fields | {"languages": tuple(fields["languages"])},
+            **fields,
         )
 
     def encode(
@@ -128,7 +124,6 @@ class SentenceTransformersEncoder:
         return in_length_order(np.minimum(lengths, self.max_tokens), self.dim, batch_tokens, vectors, done)
 
     def pieces(self, sentences: Sequence[str], language: str, batch_tokens: int) -> list[Pieces]:
-        """See `ReadsPieces.pieces`."""
         sentences = strings(sentences, "sentences")
         self.check_pieces()
         check_language(self.name, self.languages, language)
@@ -157,7 +152,6 @@ class SentenceTransformersEncoder:
         return read_pieces(self.name, self.prefix, spans, cut, batch_tokens, read)
 
     def check_pieces(self) -> None:
-        """See `ReadsPieces.check_pieces`."""
         modules = [type(module).__name__ for module in self.model]
         if modules != ["Transformer", "Pooling"] or self.model[1].pooling_mode not in ("mean", ("mean",)):
             raise ConfigError(f"encoder {self.name}: its vector is not the mean of its tokens")
@@ -199,11 +193,7 @@ def _check_modules(place: Path, name: str) -> None:
 
 
 def _check_activation(module: Module) -> None:
-    """Refuse a Dense layer whose activation PyTorch does not have: the library would take Tanh in its place.
-
-    Raises:
-        AttributeError, ImportError, OSError, ValueError, TypeError: its config.json names no activation of PyTorch's.
-    """
+    """Refuse a Dense layer whose activation PyTorch does not have: the library would take Tanh in its place."""
     if not module.kind.endswith(".Dense"):
         return
     named = json.loads((module.folder / "config.json").read_text(encoding="utf-8")).get("activation_function")
@@ -215,20 +205,18 @@ def _check_activation(module: Module) -> None:
 
 
 def save_with_layers(
-    model: Any, tokenizer: TextTokenizer, layers: Sequence[nn.Module], output: Path, **card: Any
+    model: Any,
+    tokenizer: TextTokenizer,
+    layers: Sequence[tuple[nn.Module, nn.Module]],
+    output: Path,
+    **card: Any,
 ) -> None:
-    """Write a transformers model whose first state goes through layers, in the library's own form, with its card.
+    """Write a transformers model whose first state goes through layers as a sentence-transformers model, with its card.
 
-    Args:
-        model: the transformers model.
-        tokenizer: its own.
-        layers: linear maps (D, D), each with the activation after it, or none.
-        output: an existing folder.
-        card: `name`, `dim`, `languages`, `max_tokens` and, for model cards, `training`.
-    Raises:
-        DataError: a weight is not finite.
+    The layers are linear maps (D, D), each with the activation after it. The card has `name`, `dim`, `languages`,
+    `max_tokens` and, for model cards, `training`. Weights must be finite.
     """
-    for part in (model, *layers):
+    for part in (model, *(linear for linear, _ in layers)):
         check_finite(card["name"], part)
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
@@ -240,13 +228,10 @@ def save_with_layers(
         transformer: Any = Transformer(bare, max_seq_length=card["max_tokens"])
         transformer.model = model  # without the pooler that the library would draw where there is none
         modules: list[Any] = [transformer, Pooling(dim, "cls")]
-        for place, layer in enumerate(layers):
-            if isinstance(layer, nn.Linear):
-                after = layers[place + 1] if place + 1 < len(layers) else layer
-                activation = nn.Identity() if isinstance(after, nn.Linear) else after
-                dense = Dense(dim, dim, activation_function=activation)
-                dense.linear.load_state_dict(layer.state_dict())
-                modules.append(dense)
+        for linear, activation in layers:
+            dense = Dense(dim, dim, activation_function=activation)
+            dense.linear.load_state_dict(linear.state_dict())
+            modules.append(dense)
         SentenceTransformer(modules=modules, device="cpu").save(str(output), create_model_card=False)
     save_card(
         output, {"kind": "sentence-transformers", "checkpoint": ".", "revision": "", "prefix": "", **card}
@@ -254,11 +239,7 @@ def save_with_layers(
 
 
 def link_sentence_transformers(settings: SentenceTransformersSettings, name: str, output: Path) -> None:
-    """Do as `link`; weights that the transformer lacks, which the library would draw at random, are an error too.
-
-    Raises:
-        ConfigError, DataError, OfflineError: as `SentenceTransformersEncoder.load` and `open_checkpoint`.
-    """
+    """Do as `link`; weights that the transformer lacks, which the library would draw at random, are an error too."""
     into_cache(settings, name)
     place = locate(settings.checkpoint, settings.revision)
     check_whole(place)

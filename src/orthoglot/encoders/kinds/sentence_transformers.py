@@ -22,26 +22,24 @@ class SentenceTransformersSettings(FrozenSettings):
     """Text before every sentence; prompts that the model brings are not used."""
 
 
-def make(settings: SentenceTransformersSettings, name: str, output: Path) -> None:
-    """Do as `link_sentence_transformers`."""
+def _make(settings: SentenceTransformersSettings, name: str, output: Path) -> None:
     from orthoglot.encoders.sentence_transformer import link_sentence_transformers
 
     link_sentence_transformers(settings, name, output)
 
 
-def load(folder: Path, device: str, precision: Precision) -> Encoder:
-    """Do as `SentenceTransformersEncoder.load`."""
+def _load(folder: Path, device: str, precision: Precision) -> Encoder:
     from orthoglot.encoders.sentence_transformer import SentenceTransformersEncoder
 
     return SentenceTransformersEncoder.load(folder, device, precision)
 
 
-def tokenizer(place: Path, name: str) -> TextTokenizer:
-    """That of the Transformer that the model begins with."""
+def _tokenizer(place: Path, name: str) -> TextTokenizer:
+    """The tokenizer of the Transformer that the model begins with."""
     from orthoglot.encoders.folder import modules
     from orthoglot.encoders.tokenization import open_tokenizer
 
     return open_tokenizer(modules(place)[0].folder, name)
 
 
-KIND = Kind(SentenceTransformersSettings, make, load, tokenizer)
+KIND = Kind(SentenceTransformersSettings, _make, _load, _tokenizer)

@@ -48,38 +48,29 @@ class UseSettings(FrozenSettings):
     """The Python package that its weights are taken from, in place of the folder."""
 
 
-def make(settings: UseSettings, name: str, output: Path) -> None:
-    """Do as `link_packaged`."""
+def _make(settings: UseSettings, name: str, output: Path) -> None:
     from orthoglot.encoders.link import link_packaged
 
     link_packaged(settings, name, output)
 
 
-def load(folder: Path, device: str, precision: Precision) -> Encoder:
-    """Do as `UseEncoder.load`."""
+def _load(folder: Path, device: str, precision: Precision) -> Encoder:
     from orthoglot.encoders.use import UseEncoder
 
     return UseEncoder.load(folder, device, precision)
 
 
-def tokenizer(place: Path, name: str) -> UseTokenizer:
-    """See `UseTokenizer`."""
+def _tokenizer(place: Path, name: str) -> UseTokenizer:
     from orthoglot.encoders.use import UseTokenizer
 
     return UseTokenizer(place, name)
 
 
-def place(checkpoint: str, _: str) -> Path:
-    """The folder that `orthoglot get` wrote.
-
-    Raises:
-        OfflineError: a file is not on this machine.
-    """
+def _place(checkpoint: str, _: str) -> Path:
     return locate_converted(checkpoint, FILES, HINT)
 
 
-def unpack(_: UseSettings, files: Sequence[Path], output: Path) -> tuple[str, str]:
-    """Do as `orthoglot.encoders.usem3.convert`, with weights and SentencePiece model."""
+def _unpack(_: UseSettings, files: Sequence[Path], output: Path) -> tuple[str, str]:
     from orthoglot.encoders.usem3 import convert
 
     weights, pieces = files
@@ -87,4 +78,4 @@ def unpack(_: UseSettings, files: Sequence[Path], output: Path) -> tuple[str, st
     return "embeddings", "The embeddings are stored as bytes, the rest as float32."
 
 
-KIND = Kind(UseSettings, make, load, tokenizer, place, unpack)
+KIND = Kind(UseSettings, _make, _load, _tokenizer, _place, _unpack)

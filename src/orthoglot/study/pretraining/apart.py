@@ -26,9 +26,8 @@ class Apart:
             for block in blocks(stream_split(folder, "train")):
                 parts.append(self._drawn(block, folder.name))
                 waiting += len(parts[-1][0])
-                if (
-                    waiting >= len(best[0]) // 2
-                ):  # merging seldom keeps the time in proportion to the sentences
+                # Merging seldom keeps the time in proportion to the sentences.
+                if waiting >= len(best[0]) // 2:
                     best, parts, waiting = _best([best, *parts]), [], 0
         self._keys, _, self._kept = _best([best, *parts])
 
@@ -40,19 +39,12 @@ class Apart:
     def _drawn(self, pairs: Sequence[SentencePair], folder: str) -> Rows:
         """The side of each pair that has the greater hash."""
         keys = _hashes("", folder, pairs)
-        candidates = [
-            (
-                keys,
-                _hashes(f"{place}/", folder, pairs),
-                np.full(len(keys), self._places.index(place), np.int16),
-            )
-            for place in ("", folder)
-        ]
-        return _best(candidates)
+        numbers = {place: np.full(len(keys), self._places.index(place), np.int16) for place in ("", folder)}
+        return _best([(keys, _hashes(f"{place}/", folder, pairs), of) for place, of in numbers.items()])
 
 
 def _hashes(start: str, folder: str, pairs: Sequence[SentencePair]) -> np.ndarray:
-    """The hash of each source sentence, with its language and what is put in front."""
+    """The hash of each source sentence, with its language and `start` before it."""
     start += f"{parse_pair(folder)[0]}/"
     return hashes(start + pair.source for pair in pairs)
 

@@ -99,12 +99,8 @@ def collate(
 ) -> TokenBatch:
     """Split sentences into chunks of at most `chunk_tokens` tokens, padding included, and move them to a device.
 
-    Args:
-        tokenizer: says what surrounds a sentence and pads it.
-        sentences: S of them.
-        chunk_tokens: of a chunk.
-        device: of the tensors.
-        labels: what to predict for each of the sentences' ids, -100 for nothing.
+    The tokenizer says what surrounds a sentence and pads it. Labels are what to predict for each of the sentences' ids,
+    -100 for nothing.
     """
     before, after = tokenizer.before, tokenizer.after
     shown, wanted = sentences.surrounded(before, after), None
@@ -127,7 +123,7 @@ class EmsCollator:
     """Makes the batches of one EMS training.
 
     Raises:
-        ConfigError: tokens are to be hidden, and the tokenizer has no mask token.
+        ConfigError: Tokens are to be hidden, and the tokenizer has no mask token.
     """
 
     def __init__(self, settings: EmsSettings, encoder: TrainableEncoder, device: torch.device):
@@ -159,11 +155,7 @@ class EmsCollator:
         )
 
     def _hide(self, sentences: Ragged, generator: np.random.Generator) -> tuple[Ragged, np.ndarray]:
-        """Replace one token of one side of each pair by the mask.
-
-        Returns:
-            The sentences as the network reads them, and for each row the token that is hidden there, -1 for none.
-        """
+        """Replace a token of one side of each pair by the mask; also give each row's hidden token, -1 for none."""
         B = len(sentences.lengths) // 2
         rows = np.arange(B) + B * generator.integers(0, 2, B)
         lengths, starts = sentences.lengths[rows], sentences.offsets[rows]

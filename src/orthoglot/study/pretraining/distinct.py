@@ -67,18 +67,14 @@ class DistinctText:
         seen = Seen()
         return [np.packbits(seen.new(hashes(block))) for block in self._read()]
 
-    @cached_property
-    def _length(self) -> int:
-        return sum(int(np.bitwise_count(bits).sum()) for bits in self._first)
-
     def __len__(self) -> int:
-        return self._length
+        return sum(int(np.bitwise_count(bits).sum()) for bits in self._first)
 
     def __iter__(self) -> Iterator[str]:
         return chain.from_iterable(self._blocks())
 
     def at(self, rows: np.ndarray) -> Iterator[str]:
-        """The sentences of these numbers (N,), all different, in their order: one pass, and a temporary file of them.
+        """The sentences of these numbers (N,), all different, in their order, from one pass and a temporary file.
 
         Memory holds 32 bytes for each.
         """

@@ -33,13 +33,7 @@ MASKED = 0.1
 
 
 class EmmaXCollator:
-    """Batches of both phases, of which each process has its share, and of validation.
-
-    Attributes:
-        sizes: sentence pairs of each language pair that training may see.
-        held_out: those to validate with.
-        held_back: those of the language pairs whose training pairs are limited, which choose nothing.
-    """
+    """Batches of both phases, of which each process has its share, and of validation."""
 
     def __init__(
         self,
@@ -53,16 +47,15 @@ class EmmaXCollator:
         self.tokenizer, self.vocabulary = encoder.tokenizer, encoder.vocabulary
         limits = [settings.parallel.pairs.get(folder.name) for folder in bitext]
         self._allowed = LimitedRows(corpus["train"].sizes, limits)
-        self.sizes = self._allowed.kept
+        self.sizes = self._allowed.sizes  # sentence pairs of each language pair that training may see
         valid = corpus["valid"].sizes
         # Pairs held back from training are not there to choose an epoch by, either, unless there are no others.
         spared = [0 if limit and not all(limits) else None for limit in limits]
-        self.held_out = ValidationPairs(self, LimitedRows(valid, spared))
-        self.held_back = ValidationPairs(
-            self, LimitedRows(valid, [None if limit == 0 else 0 for limit in spared])
-        )
-        if len(self.held_out.rows) < 2:
-            raise DataError(f"{len(self.held_out.rows)} validation pairs: nothing to compare")
+        self.held_out = LimitedRows(valid, spared)
+        # Those of the language pairs whose training pairs are limited; they choose nothing.
+        self.held_back = LimitedRows(valid, [None if limit == 0 else 0 for limit in spared])
+        if (count := sum(self.held_out.sizes)) < 2:
+            raise DataError(f"{count} validation pairs: nothing to compare")
 
     def pairs(self, phase: ParallelPhase, hide: bool, epoch: int, first: int) -> Iterator[EmmaXBatch]:
         """An epoch's steps of Phase 1, from one on; tokens are hidden, if any are, where `hide` is true."""
@@ -70,10 +63,9 @@ class EmmaXCollator:
         for number, places in sampler.numbered(epoch, first):
             if (count := len(places) // processes()) < 2:
                 raise _nothing_to_compare(f"{count} sentence pairs")
-            hidden = ("train", number) if hide else None
-            batch = self._batch(
-                [(side, self._allowed.rows(places)) for side in self.corpus["train"].sides], hidden
-            )
+            rows = self._allowed.rows(places)
+            parts = [(side, rows) for side in self.corpus["train"].sides]
+            batch = self._batch(parts, ("train", number) if hide else None)
             yield batch._replace(draws=self._draws("train", batch.parts[0], number))
 
     def text(self, phase: TextPhase, text: Text | None, epoch: int, first: int) -> Iterator[EmmaXBatch]:
@@ -86,9 +78,8 @@ class EmmaXCollator:
         # (sides, which rows may be drawn, the draws)
         drawn: list[tuple[tuple[Ragged, ...], LimitedRows | None, RowSampler]] = []
         if phase.known_pairs:
-            drawn.append(
-                (data.sides, self._allowed, self._sampler(phase, phase.known_pairs, self.sizes, "known"))
-            )
+            known = self._sampler(phase, phase.known_pairs, self.sizes, "known")
+            drawn.append((data.sides, self._allowed, known))
         if phase.text == "beside":
             drawn.append((data.sides, None, self._sampler(phase, phase.batch_size // 2, data.sizes)))
         elif text is not None:
@@ -103,10 +94,14 @@ class EmmaXCollator:
                 raise _nothing_to_compare(f"{count} sentences")
             yield self._batch(parts, ("text", places[0][0]))
 
-    def validation(self, rows: np.ndarray, number: int) -> EmmaXBatch:
-        """A step of validation pairs, the same each time and with no token hidden."""
-        sides = [side.take(rows) for side in self.corpus["valid"].sides]
-        return self._collate(sides, None)._replace(draws=self._draws("valid", len(rows), number))
+    def validation(self, pairs: LimitedRows) -> Iterator[tuple[np.ndarray, EmmaXBatch]]:
+        """Places among some validation pairs, and the batch of them, the same each time and with no token hidden."""
+        count, size = sum(pairs.sizes), self.settings.parallel.batch_size * self.settings.processes
+        order = np.random.default_rng(derive(self.settings.seed, "validation")).permutation(count)
+        for number, places in enumerate(np.array_split(order, max(1, count // size))):
+            sides = [side.take(pairs.rows(places)) for side in self.corpus["valid"].sides]
+            batch = self._collate(sides, None)
+            yield places, batch._replace(draws=self._draws("valid", len(places), number))
 
     def _batch(self, parts: Sequence[Part], hidden: Hidden) -> EmmaXBatch:
         """This process's share of every part, with tokens hidden as if one process read everything."""
@@ -114,9 +109,8 @@ class EmmaXCollator:
         shares = [slice(rank() * size, (rank() + 1) * size) for size in sizes]
         mlm, tokenizer = self.settings.mlm, self.tokenizer
         if not (mlm.weight and hidden):
-            return self._collate(
-                [side.take(rows[share]) for (side, rows), share in zip(parts, shares, strict=True)], None
-            )
+            taken = [side.take(rows[share]) for (side, rows), share in zip(parts, shares, strict=True)]
+            return self._collate(taken, None)
         assert tokenizer.mask is not None
         everyones = Ragged.join([side.take(rows) for side, rows in parts])
         shown, expected = hidden_tokens(
@@ -173,36 +167,16 @@ def _nothing_to_compare(what: str) -> DataError:
 
 
 class LimitedRows:
-    """Which rows may be drawn where some groups are limited: the first of each.
-
-    Attributes:
-        kept: how many of each group (G,).
-    """
+    """Which rows may be drawn where some groups are limited: the first of each."""
 
     def __init__(self, sizes: Sequence[int], limits: Sequence[int | None]):
-        self.kept = tuple(
+        # how many of each group (G,)
+        self.sizes = tuple(
             size if limit is None else min(size, limit) for size, limit in zip(sizes, limits, strict=True)
         )
-        self._ends = np.cumsum(self.kept)
-        self._shift = np.cumsum([0, *sizes[:-1]]) - (self._ends - self.kept)
+        self._ends = np.cumsum(self.sizes)
+        self._shift = np.cumsum([0, *sizes[:-1]]) - (self._ends - self.sizes)
 
     def rows(self, places: np.ndarray) -> np.ndarray:
         """The rows of places among those that may be drawn."""
         return places + self._shift[np.searchsorted(self._ends, places, side="right")]
-
-
-class ValidationPairs:
-    """Validation pairs and their batches, the same each time."""
-
-    def __init__(self, collator: EmmaXCollator, limited: LimitedRows):
-        self.sizes = limited.kept
-        self.rows = limited.rows(np.arange(sum(limited.kept)))
-        self._collator = collator
-
-    def __iter__(self) -> Iterator[tuple[np.ndarray, EmmaXBatch]]:
-        """Places among these pairs, and the batch of them."""
-        settings, count = self._collator.settings, len(self.rows)
-        order = np.random.default_rng(derive(settings.seed, "validation")).permutation(count)
-        size = settings.parallel.batch_size * settings.processes
-        for number, places in enumerate(np.array_split(order, max(1, count // size))):
-            yield places, self._collator.validation(self.rows[places], number)

@@ -21,20 +21,7 @@ from orthoglot.study.pretraining.kinds.emma_x import (
 from orthoglot.study.pretraining.model import PretrainingModel
 from orthoglot.study.pretraining.momentum import Queue, follow
 from orthoglot.study.pretraining.networks import SentenceNetwork
-from orthoglot.study.pretraining.objectives.emma_x import (
-    classifier_votes,
-    encoder_votes,
-    first_scores,
-    info_nce,
-    mixed_cosine,
-    mixup_ranks,
-    moved_scores,
-    prior_ranks,
-    rank_sums,
-    ranking_info_nce,
-    smoothed_nll,
-    temperatures,
-)
+from orthoglot.study.pretraining.objectives import emma_x as objective
 from orthoglot.study.pretraining.objectives.mixture import FullyConnected, Mixture
 from orthoglot.training.distributed import added, all_rows, rank
 
@@ -47,22 +34,23 @@ SCORE_MOMENTUM = 0.999
 
 
 class EmmaXState(nn.Module):
-    """An encoder, its moving average for keys, a queue of keys, a classifier of ranks, and a score for each rank."""
+    """An encoder, its moving average for keys, a queue of keys, a classifier of ranks, and a score for each rank.
+
+    Queue and classifier are drawn from PyTorch's global generator.
+    """
 
     def __init__(self, settings: EmmaXSettings, encoder: SentenceNetwork, width: int):
-        """Begin with a copy of `encoder`; the classifier's weights are drawn from PyTorch's global generator."""
         super().__init__()
         self.encoder = encoder
         self.keys = copy.deepcopy(encoder).requires_grad_(False)
         self.queue = Queue(settings.queue, width)
-        self.classifier: Mixture | FullyConnected = (
-            Mixture(settings.ranks, width)
-            if settings.classifier == "mixture"
-            else FullyConnected(settings.ranks, width)
+        classifier: type[Mixture | FullyConnected] = (
+            Mixture if settings.classifier == "mixture" else FullyConnected
         )
+        self.classifier = classifier(settings.ranks, width)
         self.scores: Tensor
-        self.register_buffer("scores", first_scores(settings.ranks))
-        self.ranks, self._settings = settings.ranks, settings
+        self.register_buffer("scores", objective.first_scores(settings.ranks))
+        self.ranks, self.momentum = settings.ranks, settings.momentum
 
     def train(self, mode: bool = True) -> Self:
         """Switch dropout, except that of the keys, which have none."""
@@ -71,15 +59,10 @@ class EmmaXState(nn.Module):
         return self
 
     @torch.no_grad()
-    def follow(self) -> None:
-        """Update the encoder of keys."""
-        follow(self.keys, self.encoder, self._settings.momentum)
-
-    @torch.no_grad()
     def update(self, compared: Comparison, sums: Tensor | None) -> None:
         """Add a step's keys to the queue, and the cosines of its ranks (2, N) to the scores."""
         if sums is not None:
-            self.scores.copy_(moved_scores(self.scores, added(sums), SCORE_MOMENTUM))
+            self.scores.copy_(objective.moved_scores(self.scores, added(sums), SCORE_MOMENTUM))
         self.queue.push(compared.candidates[: compared.fresh])
 
 
@@ -138,7 +121,6 @@ class EmmaXModel(PretrainingModel):
         return terms
 
     def terms(self, batch: EmmaXBatch) -> tuple[dict[str, Tensor], Tensor]:
-        """See `PretrainingModel.terms`."""
         terms, compared, _ = self._all_terms(batch)
         return terms, compared.vectors
 
@@ -157,7 +139,7 @@ class EmmaXModel(PretrainingModel):
         state, parts = self.state, batch.parts
         device = batch.sentences.rows.device
         if self.training and "encoder" in self.learns:
-            state.follow()
+            follow(state.keys, state.encoder, state.momentum)
         with self.autocast(device):
             if batch.sentences.hidden:
                 vectors, mlm = encode_and_predict(state.encoder, batch.sentences, MLM_SMOOTHING)
@@ -204,7 +186,7 @@ class ParallelModel(EmmaXModel):
         assert batch.draws is not None
         terms = {}
         if "encoder" in self.learns:
-            terms["contrastive"] = info_nce(
+            terms["contrastive"] = objective.info_nce(
                 compared.similarity, compared.translations, self.phase.temperature, compared.valid
             )
         if "classifier" in self.learns:
@@ -222,29 +204,30 @@ class ParallelModel(EmmaXModel):
         parts = [
             (near, torch.ones_like(translations)),
             (far, torch.full_like(translations, N)),
-            *((mixed[:, v], mixup_ranks(shares[:, v], N)) for v in range(shares.shape[1])),
+            *((mixed[:, v], objective.mixup_ranks(shares[:, v], N)) for v in range(shares.shape[1])),
         ]
         anchors = x.repeat(len(parts), 1)
         others, ranks = torch.cat([part for part, _ in parts]), torch.cat([labels for _, labels in parts])
-        losses = smoothed_nll(self.state.classifier.paired(anchors, others), ranks, self.phase.smoothing)
+        losses = objective.smoothed_nll(
+            self.state.classifier.paired(anchors, others), ranks, self.phase.smoothing
+        )
         by_part = losses.view(len(parts), -1).mean(dim=1)
         cosines = functional.cosine_similarity(anchors, others, dim=1)
-        sums = rank_sums(cosines, ranks, N, torch.ones_like(ranks, dtype=torch.bool))
+        sums = objective.rank_sums(cosines, ranks, N, torch.ones_like(ranks, dtype=torch.bool))
         return by_part[0] + by_part[1] + by_part[2:].mean(), sums
 
     def _mixed_as_released(self, compared: Comparison, draws: VirtualDraws) -> tuple[Tensor, Tensor]:
         """The authors' code: every candidate is mixed with the anchor itself (docs/papers.md#emma-x-virtual)."""
         classifier, N, shares = self.state.classifier, self.state.ranks, draws.shares
-        prior = (
-            classifier.prior if isinstance(classifier, Mixture) else shares.new_full((N,), 1 / N)
-        ).detach()
+        uniform = shares.new_full((N,), 1 / N)
+        prior = classifier.prior.detach() if isinstance(classifier, Mixture) else uniform
         same = ~compared.valid
         same[torch.arange(len(same), device=same.device), compared.translations] = True
-        ranks = prior_ranks(shares, prior).masked_fill(same, 1)
+        ranks = objective.prior_ranks(shares, prior).masked_fill(same, 1)
         posterior = classifier.crossed(compared.vectors.detach(), compared.candidates, shares)
-        cosines = mixed_cosine(compared.similarity.detach(), shares)
-        sums = rank_sums(cosines, ranks, N, torch.ones_like(same))
-        return smoothed_nll(posterior, ranks, self.phase.smoothing).mean(), sums
+        cosines = objective.mixed_cosine(compared.similarity.detach(), shares)
+        sums = objective.rank_sums(cosines, ranks, N, torch.ones_like(same))
+        return objective.smoothed_nll(posterior, ranks, self.phase.smoothing).mean(), sums
 
 
 class TextModel(EmmaXModel):
@@ -264,13 +247,15 @@ class TextModel(EmmaXModel):
         super().__init__(state, settings, frozenset(parts))
         self.phase: TextPhase = settings.text
         self.temperatures: Tensor
-        self.register_buffer("temperatures", temperatures(settings.ranks, *TEMPERATURES), persistent=False)
+        self.register_buffer(
+            "temperatures", objective.temperatures(settings.ranks, *TEMPERATURES), persistent=False
+        )
 
     def _terms(self, compared: Comparison, batch: EmmaXBatch) -> tuple[dict[str, Tensor], Tensor]:
         N = self.state.ranks
         posterior = self.state.classifier.crossed(compared.vectors.detach(), compared.candidates)
-        for_classifier = encoder_votes(compared.similarity.detach(), self.state.scores)
-        for_encoder = classifier_votes(posterior.detach())
+        for_classifier = objective.encoder_votes(compared.similarity.detach(), self.state.scores)
+        for_encoder = objective.classifier_votes(posterior.detach())
         known = compared.translations[:, None]
         diagnostics = {}
         if len(known):
@@ -279,13 +264,15 @@ class TextModel(EmmaXModel):
                 diagnostics[f"{name}_finds"] = (by_vote.gather(1, known) == 1).float().mean()
                 if self.phase.known_pairs:
                     by_vote.scatter_(1, known, 1)
-        ranking = ranking_info_nce(compared.similarity, for_encoder, self.temperatures, compared.valid).sum()
+        ranking = objective.ranking_info_nce(
+            compared.similarity, for_encoder, self.temperatures, compared.valid
+        ).sum()
         terms = {"ranking": ranking, "total": ranking}
         if "classifier" in self.learns:
-            losses = smoothed_nll(posterior, for_classifier, self.phase.smoothing)
+            losses = objective.smoothed_nll(posterior, for_classifier, self.phase.smoothing)
             terms["classifier"] = (losses * compared.valid).sum() / compared.valid.sum()
             terms["total"] = ranking + terms["classifier"]
-        sums = rank_sums(compared.similarity.detach(), for_encoder, N, compared.valid)
+        sums = objective.rank_sums(compared.similarity.detach(), for_encoder, N, compared.valid)
         return terms | diagnostics | self._diagnostics(compared, for_encoder, for_classifier), sums
 
     @torch.no_grad()
@@ -294,11 +281,13 @@ class TextModel(EmmaXModel):
     ) -> dict[str, Tensor]:
         """Diagnostics of a step, each a scalar."""
         pairs = compared.valid.sum()
-        diagnostics = {"agreement": ((by_classifier == by_encoder) & compared.valid).sum() / pairs}
+
+        def share(votes: Tensor) -> Tensor:
+            return (votes & compared.valid).sum() / pairs
+
+        diagnostics = {"agreement": share(by_classifier == by_encoder)}
         for number in range(1, self.state.ranks + 1):
-            diagnostics[f"classifier_rank_{number}"] = (
-                (by_classifier == number) & compared.valid
-            ).sum() / pairs
-            diagnostics[f"encoder_rank_{number}"] = ((by_encoder == number) & compared.valid).sum() / pairs
+            diagnostics[f"classifier_rank_{number}"] = share(by_classifier == number)
+            diagnostics[f"encoder_rank_{number}"] = share(by_encoder == number)
             diagnostics[f"score_{number}"] = self.state.scores[number - 1].clone()
         return {**diagnostics, "spread": 1 - compared.vectors.mean(dim=0).square().sum()}

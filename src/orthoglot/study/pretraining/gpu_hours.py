@@ -43,13 +43,13 @@ def work(
     """What the encoders, their vectors, the decomposers and fine-tunings take, trainings at most.
 
     Args:
-        encoders: of the preset, by entry; those that are trained are counted, and all are used.
-        methods: that are fitted to the vectors of each.
-        decomposition: how.
-        seeds: of each trained method.
-        sentences: that each encoder turns into vectors.
-        pairs: that each method is trained on.
-        fine_tunings: of all encoders, for which no rate is known.
+        encoders: The encoders of the preset by entry; the work of those that are trained is counted, too.
+        methods: The methods that are fitted to the vectors of each.
+        decomposition: How they are fitted.
+        seeds: How many seeds each trained method has.
+        sentences: How many sentences each encoder turns into vectors.
+        pairs: How many pairs each method is trained on.
+        fine_tunings: How many fine-tunings there are; no rate is known for them.
     """
     for name, settings in encoders.items():
         if isinstance(settings, PretrainingSettings):

@@ -22,12 +22,12 @@ def hidden_tokens(
     """Hide tokens to be predicted: of those drawn 80 % become the mask, 10 % a random piece, 10 % stay.
 
     Args:
-        ids: of any shape; at least one token of them is drawn, if any may be.
-        share: probability of being drawn, in [0, 1).
-        mask: id of the mask.
+        ids: Of any shape; at least one token of them is drawn, if any may be.
+        share: Probability of being drawn, in [0, 1).
+        mask: The id of the mask.
         vocabulary: V.
-        generator: of the draws.
-        special: the first ids, which are neither drawn nor used as a random piece.
+        generator: It makes the draws.
+        special: How many first ids are neither drawn nor used as a random piece.
     Returns:
         The ids as shown, and the labels: the id at positions drawn, -100 elsewhere.
     Source: docs/papers.md#emma-x-mlm.

@@ -18,7 +18,9 @@ from orthoglot.encoders.sentence_transformer import save_with_layers
 from orthoglot.encoders.settings import Pooling
 from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer
 from orthoglot.errors import ConfigError
-from orthoglot.study.pretraining.settings import EncoderNetwork, ScratchNetwork, Vector
+from orthoglot.streams import derive
+from orthoglot.study.pretraining.inputs import Inputs
+from orthoglot.study.pretraining.settings import EncoderNetwork, ScratchNetwork, TrainingSettings, Vector
 from orthoglot.study.pretraining.tokenise import TOKENIZER
 
 # Standard deviation of the weights of a new linear map, as of BERT's and XLM-R's.
@@ -26,15 +28,7 @@ SPREAD = 0.02
 
 
 class SentenceNetwork(nn.Module):
-    """A transformers model, its pooling, and a projection of the sentence vector.
-
-    Attributes:
-        model: the transformers model.
-        pooling: of its states.
-        pad: id of padding.
-        projection: what follows the pooling.
-        token_head: states of hidden tokens (H, D) to logits (H, V), if hidden tokens are predicted.
-    """
+    """A transformers model, its pooling, and a projection of the sentence vector."""
 
     def __init__(
         self,
@@ -47,8 +41,9 @@ class SentenceNetwork(nn.Module):
         super().__init__()
         self.model = model
         self.pooling = pooling
-        self.pad = pad
-        self.projection = projection or nn.Identity()
+        self.pad = pad  # id of padding
+        self.projection = projection or nn.Identity()  # what follows the pooling
+        # states of hidden tokens (H, D) to logits (H, V), if hidden tokens are predicted
         self.token_head = token_head
 
     def forward(self, ids: Tensor, padded: bool = True) -> Tensor:
@@ -71,14 +66,7 @@ class SentenceNetwork(nn.Module):
 
 
 class TrainableEncoder:
-    """A network, its tokenizer, and how they are saved.
-
-    Attributes:
-        network: ids to sentence vectors.
-        tokenizer: of its text.
-        dim: D.
-        dropout: of its hidden states.
-    """
+    """A network, its tokenizer, and how they are saved."""
 
     def __init__(
         self,
@@ -92,10 +80,9 @@ class TrainableEncoder:
         """Combine a transformers model with its tokenizer.
 
         Args:
-            model: the network.
-            tokenizer: its own.
+            model, tokenizer: What is combined.
             described: `kind`, `pooling` and `max_tokens` of the encoder card.
-            head: linear maps and activations that follow the pooling, if any.
+            head: What follows the pooling, if anything: a linear map, an activation, a linear map.
             whole: `model` with its token head, if hidden tokens are predicted.
         """
         pooling: Pooling = described["pooling"]
@@ -103,10 +90,11 @@ class TrainableEncoder:
             model, pooling, tokenizer.pad, head, None if whole is None else whole.lm_head
         )
         self.tokenizer = tokenizer
-        self.dim: int = model.config.hidden_size
+        self.dim: int = model.config.hidden_size  # D
         rates = (
             getattr(model.config, name, None) for name in ("hidden_dropout_prob", "dropout", "mlp_dropout")
         )
+        # of its hidden states
         self.dropout: float = next((rate for rate in rates if rate is not None), 0.0)
         self._saved = whole or model
         self._card = {name: described[name] for name in ("kind", "pooling", "max_tokens")}
@@ -123,13 +111,12 @@ class TrainableEncoder:
         """The encoder of a folder of kind `ems`, `mlm` or `pretrained`; the prefix of its text is left out.
 
         Args:
-            folder: the encoder's.
-            vector: which of its states is the sentence vector; see `EncoderNetwork`. The weights of a new linear map
-                are drawn from PyTorch's global generator.
-            predicts: hidden tokens are predicted, too, by the head of its checkpoint.
+            folder: The encoder's folder.
+            vector: What the sentence vector is; see `EncoderNetwork`. The weights of a new linear map are drawn from
+                PyTorch's global generator.
+            predicts: Whether hidden tokens are predicted, too, by the head of its checkpoint.
         Raises:
-            ConfigError: an EMS network is to be read in another way than its own; the checkpoint has no head.
-            ConfigError, DataError, OfflineError: as `open_checkpoint`.
+            ConfigError: An EMS network is to be read in another way than its own; the checkpoint has no head.
         """
         place, described = stated(folder, "kind", "name", "pooling", "max_tokens")
         name = described["name"]
@@ -173,7 +160,9 @@ class TrainableEncoder:
             save_checkpoint(self._saved, self.tokenizer, output, **card)
         else:
             del card["kind"], card["pooling"]
-            save_with_layers(self.network.model, self.tokenizer, list(self._head), output, **card)
+            first, activation, second = self._head
+            layers = [(first, activation), (second, nn.Identity())]
+            save_with_layers(self.network.model, self.tokenizer, layers, output, **card)
 
 
 def _pooler_linear(model: Any) -> nn.Sequential:
@@ -192,26 +181,13 @@ def _pooler_linear(model: Any) -> nn.Sequential:
     return nn.Sequential(first, nn.Tanh(), second)
 
 
-def trainable_encoder(
-    network: ScratchNetwork | EncoderNetwork,
-    start: Path | None,
-    tokens: Path,
-    seed: int,
-    *,
-    predicts: bool = False,
-) -> TrainableEncoder:
-    """The encoder that settings describe, untrained or as another training left it.
-
-    Args:
-        network: its settings.
-        start: folder of the encoder whose training continues, where the settings name one.
-        tokens: folder of `tokenise`, with the tokenizer of a new network.
-        seed: of new weights.
-        predicts: hidden tokens are predicted, too.
-    """
+def trainable_encoder(settings: TrainingSettings, inputs: Inputs) -> TrainableEncoder:
+    """The encoder that a training begins with: a new one, or the one that it starts from."""
+    network = settings.network
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.manual_seed(derive(settings.seed, "weights"))
         if isinstance(network, EncoderNetwork):
-            assert start is not None, f"no folder of {network.encoder}"
-            return TrainableEncoder.load(start, network.vector, predicts=predicts)
-        return TrainableEncoder.new(network, open_tokenizer(tokens / TOKENIZER, "new"))
+            start = inputs.encoders["start"]
+            return TrainableEncoder.load(start, network.vector, predicts=settings.predicts_tokens)
+        assert inputs.tokens is not None
+        return TrainableEncoder.new(network, open_tokenizer(inputs.tokens / TOKENIZER, "new"))

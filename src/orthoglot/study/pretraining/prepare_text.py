@@ -56,12 +56,12 @@ def prepare_text(
     the text once more, with 17 bytes for each sentence.
 
     Args:
-        settings: see the class.
-        bitext: prepared pair folders; a sentence that they hold out is dropped, and counted as `held_out`.
-        benchmarks: folders of `benchmarks.collect`; so is one of theirs, and counted as `benchmark`.
-        output: an existing folder.
+        settings: Corpora and filters.
+        bitext: Prepared pair folders; a sentence that they hold out is dropped, and counted as `held_out`.
+        benchmarks: Folders of `benchmarks.collect`; a sentence of theirs is dropped, and counted as `benchmark`.
+        output: An existing folder.
     Raises:
-        DataError: unreadable input, or no sentence is left.
+        DataError: The input cannot be read, or no sentence is left.
     """
     read: Counter[str] = Counter()
     dropped: Counter[str] = Counter()

@@ -83,13 +83,9 @@ class RowSampler:
 def length_batches(
     rows: np.ndarray, lengths: np.ndarray, count: int, generator: np.random.Generator
 ) -> list[np.ndarray]:
-    """Split shuffled rows into `count` batches whose rows have similar lengths.
+    """Split shuffled rows (n,) into `count` batches of rows with similar lengths; their sizes differ by at most one.
 
-    Args:
-        rows: row numbers (n,).
-        lengths: tokens of every row of the corpus.
-        count: batches; their sizes differ by at most one.
-        generator: of the shuffles.
+    Lengths are those of every row of the corpus.
     """
     pools = np.array_split(generator.permutation(rows), max(1, count // BATCHES_PER_POOL))
     order = [pool[np.argsort(lengths[pool], kind="stable")] for pool in pools]

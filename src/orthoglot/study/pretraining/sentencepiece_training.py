@@ -30,12 +30,10 @@ logger = logging.getLogger(__name__)
 def train_sentencepiece(settings: TokenizerSettings, words: Iterable[str], reserved: Sequence[str]) -> bytes:
     """A BPE model whose first ids are `reserved`: padding, unknown, then control symbols. No BOS, no EOS.
 
-    Args:
-        settings: vocabulary, coverage, threads.
-        words: sentences as words between blanks; they are kept in a temporary file.
-        reserved: names of the first tokens.
+    Sentences are words between blanks; they are kept in a temporary file.
+
     Raises:
-        ConfigError: more tokens are asked for than the text has; or more memory than there is, by the estimate.
+        ConfigError: More tokens are asked for than the text has; or more memory than there is, by the estimate.
     """
     with TemporaryFile() as file:
         needed = _written(words, file, settings.vocabulary)
@@ -94,11 +92,7 @@ def _written(words: Iterable[str], file: io.BufferedRandom, vocabulary: int) -> 
 
 
 def _check(settings: TokenizerSettings, needed: int, available: int) -> None:
-    """Log the estimate.
-
-    Raises:
-        ConfigError: it is more than what is available.
-    """
+    """Log the estimate; a ConfigError says that less is available."""
     estimate = f"SentencePiece will take about {needed / 2**30:.2f} GiB of {available / 2**30:.1f} GiB available memory"
     if needed > available:
         raise ConfigError(

@@ -22,7 +22,11 @@ Words = Literal["moses", "unicode"]
 # Scripts of the languages that a segmenter cuts.
 _HAN, _JAPANESE = frozenset({"Hans", "Hant"}), frozenset({"Jpan"})
 SCRIPTS: dict[SegmenterName, frozenset[str]] = {
-    **{"jieba": _HAN, "rjieba": _HAN, "jumanpp": _JAPANESE, "sudachi": _JAPANESE, "mecab": _JAPANESE},
+    "jieba": _HAN,
+    "rjieba": _HAN,
+    "jumanpp": _JAPANESE,
+    "sudachi": _JAPANESE,
+    "mecab": _JAPANESE,
     "characters": _HAN | _JAPANESE,
     "moses": frozenset({"Khmr", "Laoo", "Mymr", "Thai", "Tibt"}),
 }
@@ -82,16 +86,13 @@ class EncoderNetwork(Settings):
 
 
 class TokensSettings(Settings):
-    """How text is cut for training, once for all encoders that cut it alike.
+    """How text is cut for training, once for all encoders that cut it alike."""
 
-    tokenizer: of a new one; none where it is that of the encoder that training starts from.
-    max_tokens: where a new network's sentences are cut; none where it is as for that encoder.
-    text: sentences without known translations beside the pairs; see `TextPhase`.
-    """
-
-    tokenizer: TokenizerSettings | None
-    max_tokens: Count | None
-    text: Literal["corpora", "both", "apart", "none"]
+    tokenizer: (
+        TokenizerSettings | None
+    )  # of a new network; None for that of the encoder that training starts from
+    max_tokens: Count | None  # where a new network's sentences are cut; None as for that encoder
+    text: Literal["corpora", "both", "apart", "none"]  # beside the pairs; see `TextPhase`
 
 
 def _flat(values: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, Any]]:
@@ -125,12 +126,10 @@ class TrainingSettings(EncoderEntry):
 
     @property
     def origins(self) -> dict[str, str]:
-        """See `EncoderEntry.origins`."""
         return {"start": self.network.encoder} if isinstance(self.network, EncoderNetwork) else {}
 
     @property
     def reads_corpora(self) -> bool:
-        """See `EncoderEntry.reads_corpora`."""
         return self.tokens.text == "corpora"
 
     @property
@@ -182,7 +181,6 @@ class PretrainingSettings(TrainingSettings):
 
     @property
     def work(self) -> str:
-        """See `TrainingSettings.work`."""
         return f"{self.steps} steps of {self.batch_size * self.processes} sentence pairs"
 
     @property

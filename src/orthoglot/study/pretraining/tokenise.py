@@ -46,16 +46,16 @@ def tokenise(
     The same settings and text give the same bytes.
 
     Args:
-        settings: see the class.
-        bitext: prepared pair folders; a folder's name is its pair.
-        corpora: prepared text folders, if the settings want them; a folder's name is its language.
-        start: folder of the encoder that training starts from, if its tokenizer is used.
-        checkpoint: folder of the finished parts, from which an interrupted call resumes; they stay there, too.
-        output: an existing empty folder.
-        processes: that encode with `words: moses`; other tokenizers have threads of their own.
+        settings: How the text is cut.
+        bitext: Prepared pair folders; a folder's name is its pair.
+        corpora: Prepared text folders, if the settings want them; a folder's name is its language.
+        start: The folder of the encoder that training starts from, if its tokenizer is used.
+        checkpoint: A folder for finished parts, from which an interrupted call resumes; they stay there, too.
+        output: An existing empty folder.
+        processes: How many encode with `words: moses`; other tokenizers have threads of their own.
     Raises:
-        ConfigError: the settings want text corpora, and there are none.
-        DataError: a split, or the text, has no tokens.
+        ConfigError: The settings want text corpora, and there are none.
+        DataError: A split, or the text, has no tokens.
     """
     if settings.text == "corpora" and not corpora:
         raise ConfigError("text.text is corpora, and there is no corpus of text")
@@ -97,14 +97,13 @@ class CountingTokenizer:
     """Encodes sentences, and counts tokens and unknown ones by language."""
 
     def __init__(self, tokenizer: TextTokenizer, max_tokens: int, name: str):
-        """Take a tokenizer, the most tokens of a sentence, and the tokenizer's name for messages."""
+        """Take a tokenizer, the most tokens of a sentence, and what messages call the tokenizer."""
         self._tokenizer, self._max_tokens, self._name = tokenizer, max_tokens, name
         self._read: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
         self._warned: set[str] = set()
 
     def __call__(self, sentences: Sequence[str], language: str) -> Ragged:
-        """The ids."""
         ids = self._tokenizer.encode(sentences, language, self._max_tokens)
         self._read[language] += ids.ids.size
         self._unknown[language] += ids.count(self._tokenizer.unknown)
@@ -119,10 +118,9 @@ class CountingTokenizer:
             if (unknown := self._unknown[language]) > MANY * read and language not in self._warned:
                 self._warned.add(language)
                 logger.warning(
-                    "%.1f%% of %d tokens of %s are unknown to %s, which reads all of them as one; start from an "
-                    "encoder that knows them (see `orthoglot study show language %s --text FILE`), raise "
-                    "character_coverage of a new tokenizer, or leave %s out",
-                    *(100 * unknown / read, read, language, self._name, language, language),
+                    f"{unknown / read:.1%} of {read} tokens of {language} are unknown to {self._name}, which reads all "
+                    "of them as one; start from an encoder that knows them (see `orthoglot study show language "
+                    f"{language} --text FILE`), raise character_coverage of a new tokenizer, or leave {language} out"
                 )
         self._read.clear()
         self._unknown.clear()

@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import compress
 from pathlib import Path
 
@@ -26,7 +26,7 @@ SIDES = ("source", "target")
 # What training reads.
 SPLITS: tuple[Split, ...] = ("train", "valid")
 TEXT = "text"
-Encode = Callable[[Sequence[str], str], Ragged]
+Encode = Callable[[Sequence[str], str], Ragged]  # (sentences, language) -> ids
 logger = logging.getLogger(__name__)
 
 
@@ -44,18 +44,13 @@ class Bitext:
     def __len__(self) -> int:
         return sum(self.sizes)
 
-    @cached_property
-    def _ends(self) -> np.ndarray:
-        return np.cumsum(self.sizes)
-
     @property
     def sides(self) -> tuple[Ragged, Ragged]:
-        """Source and target."""
         return self.source, self.target
 
     def languages_of(self, rows: np.ndarray) -> np.ndarray:
         """Language ids of both sides of the given rows (B, 2)."""
-        return self.languages[np.searchsorted(self._ends, rows, side="right")]
+        return self.languages[np.searchsorted(np.cumsum(self.sizes), rows, side="right")]
 
 
 @dataclass(frozen=True)
@@ -83,15 +78,10 @@ def monolingual(bitext: Sequence[Path], split: Split) -> dict[str, DistinctText]
 
 
 def write_bitext(bitext: Sequence[Path], split: Split, encode: Encode, tokens: Path) -> None:
-    """Write the ids of one split of every pair folder, unless it is there already.
+    """Write the ids of one split of every pair folder below `tokens`, unless it is there already.
 
-    Args:
-        bitext: prepared pair folders; a folder's name is its pair.
-        split: train, valid or test.
-        encode: (sentences, language) -> ids.
-        tokens: folder for them.
     Raises:
-        DataError: no pair has tokens on both sides.
+        DataError: No pair has tokens on both sides.
     """
     pairs = ((parse_pair(folder.name), stream_split(folder, split)) for folder in bitext)
     _write(tokens / split, SIDES, pairs, encode, bitext)
@@ -100,15 +90,10 @@ def write_bitext(bitext: Sequence[Path], split: Split, encode: Encode, tokens: P
 def write_text(
     sentences: Iterable[tuple[str, Iterator[str]]], encode: Encode, tokens: Path, origins: Sequence[Path]
 ) -> None:
-    """Write the ids of the sentences of each language, unless they are there already.
+    """Write the ids of (language, its sentences) below `tokens`, unless they are there already.
 
-    Args:
-        sentences: (language, its sentences); see `text_of_bitext` and `text_of_corpora`.
-        encode: (sentences, language) -> ids.
-        tokens: folder for them.
-        origins: for messages.
     Raises:
-        DataError: no sentence has tokens.
+        DataError: No sentence has tokens; the message names the `origins`.
     """
     rows = (((language,), zip(lines)) for language, lines in sentences)
     _write(tokens / TEXT, (TEXT,), rows, encode, origins)

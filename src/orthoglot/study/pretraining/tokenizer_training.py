@@ -36,11 +36,6 @@ class Text(Protocol):
         ...
 
 
-def language_symbol(language: str) -> str:
-    """The token reserved for a language."""
-    return f"<2{language}>"
-
-
 def train_tokenizer(
     settings: TokenizerSettings, sentences: Mapping[str, Text], max_tokens: int, output: Path
 ) -> None:
@@ -49,21 +44,18 @@ def train_tokenizer(
     Ids: 0 padding, 1 unknown, 2 mask, then one symbol per language, then tokens; no BOS, no EOS. Text never
     encodes to a reserved id other than unknown. The same settings and sentences give the same bytes.
 
-    Args:
-        settings: size and sample. With `words: unicode` the `tokenizers` library trains, and the folder opens with
-            transformers' AutoTokenizer; with `words: moses` SentencePiece does, whose thread count changes the model.
-        sentences: text by language.
-        max_tokens: at which the tokenizer truncates.
-        output: an existing folder.
+    With `words: unicode` the `tokenizers` library trains, and the folder opens with transformers' AutoTokenizer; with
+    `words: moses` SentencePiece does, whose thread count changes the model.
+
     Raises:
-        ConfigError: more tokens are asked for than the text has; a segmenter is not installed; or SentencePiece
+        ConfigError: More tokens are asked for than the text has; a segmenter is not installed; or SentencePiece
             would take more memory than there is.
-        DataError: no text.
+        DataError: There is no text.
     Source: docs/papers.md#ems-text.
     """
     if not any(map(len, sentences.values())):
         raise DataError(f"tokenizer {output}: no sentence to train on")
-    reserved = [*RESERVED, *map(language_symbol, sentences)]
+    reserved = [*RESERVED, *(f"<2{language}>" for language in sentences)]
     if settings.words == "moses":
         segmenters = {language: open_segmenter(name) for language, name in settings.segmenters.items()}
         sample = _sample(settings, sentences)
@@ -106,10 +98,7 @@ def train_tokenizer(
 def train_bpe(
     tokenizer: tokenizers.Tokenizer, sentences: Iterable[str], vocabulary: int, reserved: Sequence[str]
 ) -> None:
-    """Train a BPE tokenizer whose first ids are `reserved`.
-
-    The same sentences give the same tokens, whatever the number of threads.
-    """
+    """Train a BPE tokenizer whose first ids are `reserved`; threads do not change the tokens."""
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,
         special_tokens=list(reserved),

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -64,22 +63,24 @@ class Training:
         if rank():
             return
         settings, network, inputs = self.settings, self.settings.network, self.inputs
+        pairs = {folder.name: describe_bitext(folder) for folder in inputs.bitext}
+        text = {folder.name: describe_text(folder) for folder in inputs.corpora}
         # What a model card says of the training.
         facts: dict[str, Any] = {
-            "text": {
-                **{folder.name: describe_bitext(folder) for folder in inputs.bitext},
-                **{folder.name: describe_text(folder) for folder in inputs.corpora},
-            },
+            "text": pairs | text,
             "objective": settings.objective,
             "work": settings.work,
-            **settings.model_dump(include={"kind", "seed"}),
+            "kind": settings.kind,
+            "seed": settings.seed,
             **settings.origins,
         }
         if isinstance(network, ScratchNetwork):
-            sizes = {"layers": network.layers, "width": network.width}
-            facts["network"] = {**sizes, "vocabulary": network.tokenizer.vocabulary}
-        seen = {*languages_of(inputs.bitext), *(folder.name for folder in inputs.corpora)}
-        languages = sorted(seen | set(settings.withheld))
+            facts["network"] = {
+                "layers": network.layers,
+                "width": network.width,
+                "vocabulary": network.tokenizer.vocabulary,
+            }
+        languages = sorted({*languages_of(inputs.bitext), *text, *settings.withheld})
         self.encoder.save(self.name, languages, output, facts)
         write_history(history, output)
 
@@ -88,29 +89,18 @@ class Training:
 def prepared(settings: TrainingSettings, name: str, inputs: Inputs, run: RunOptions) -> Iterator[Training]:
     """Join the processes of a training, make its encoder and open its tokenised pairs.
 
-    The same settings and text give the same bytes on a CPU.
-
-    Args:
-        settings: network and recipe.
-        name: of the encoder, kept in encoder.json.
-        inputs: what `tokenise` wrote for `settings.tokens`, and the folders that it read.
-        run: device, checkpoint, curves.
+    The same settings and text give the same bytes on a CPU. `inputs` has what `tokenise` wrote for `settings.tokens`,
+    and the folders that it read.
     """
     assert inputs.tokens is not None, f"encoder {name}: no tokenised text"
     torch.set_num_threads(settings.threads)
     with joined(settings.processes, resolve_device(run.device)) as device:
-        encoder = trainable_encoder(
-            settings.network,
-            inputs.encoders.get("start"),
-            inputs.tokens,
-            derive(settings.seed, "weights"),
-            predicts=settings.predicts_tokens,
-        )
+        encoder = trainable_encoder(settings, inputs)
         corpus = {split: read_bitext(inputs.bitext, split, inputs.tokens) for split in SPLITS}
         logger.info(
-            "%s: %d pairs, %d for validation, %d languages, %d subwords, on %s, seed %d",
-            *(name, len(corpus["train"]), len(corpus["valid"]), len(languages_of(inputs.bitext))),
-            *(encoder.vocabulary, device, settings.seed),
+            f"{name}: {len(corpus['train'])} pairs, {len(corpus['valid'])} for validation, "
+            f"{len(languages_of(inputs.bitext))} languages, {encoder.vocabulary} subwords, on {device}, "
+            f"seed {settings.seed}"
         )
         yield Training(settings, name, inputs, run, encoder, corpus, device)
 
@@ -122,13 +112,8 @@ def train_on_pairs(
 
     Adam with coupled weight decay, linear warm-up (docs/papers.md#ems-recipe).
 
-    Args:
-        training: what rows are drawn from, and where it runs.
-        settings: its recipe.
-        model: turns a batch into terms.
-        make_batch: makes a batch of rows.
     Raises:
-        DataError: a step does not fit into the device's memory.
+        DataError: A step does not fit into the device's memory.
     """
     corpus = training.corpus
     sampler = RowSampler(
@@ -159,15 +144,7 @@ def train_on_pairs(
         made = ((rows, make_batch("valid", rows, number)) for number, rows in held_out)
         return validate(model, made, corpus["valid"].sizes, dropout=settings.validation_dropout)
 
-    def attempt(size: int) -> None:
-        """A step of fewer pairs, after which this training does not go on."""
-        optimizer.zero_grad(set_to_none=True)
-        model.train()
-        model(make_batch("train", np.arange(len(corpus["train"]))[:size], 0))["total"].backward()
-        optimizer.step()
-
-    train = partial(
-        train_steps,
+    return train_steps(
         settings,
         settings,
         training.run,
@@ -177,15 +154,8 @@ def train_on_pairs(
         schedule=settings.schedule,
         loss=shared(model),
         batches=batches,
+        smaller=lambda size: make_batch("train", np.arange(len(corpus["train"]))[:size], 0),
         validate=validated,
-    )
-    return within_memory(
-        train,
-        where=training.name,
-        setting="batch_size",
-        size=settings.batch_size,
-        # Processes that train together wait for each other.
-        attempt=attempt if processes() == 1 else None,
     )
 
 
@@ -200,45 +170,69 @@ def train_steps(
     schedule: Shape,
     loss: Callable[[Any], dict[str, Tensor]],
     batches: Callable[[int, int], Iterable[Any]],
+    smaller: Callable[[int], Any],
     validate: Callable[[], dict[str, float]],
+    setting: str = "batch_size",
+    least: int = 1,
     keep: Keep = "best",
     watch: Callable[[History], None] | None = None,
 ) -> History:
-    """Train for the steps of a recipe, which is all of the settings or a part; other arguments and value as `fit`."""
+    """Train for the steps of a recipe, which is all of the settings or a part.
+
+    If a step does not fit into the device's memory, a DataError names the `setting` for its size, and a size that fits:
+    `smaller` makes a batch of that size. Other arguments and value are those of `fit`.
+    """
     rates = scheduler(optimizer, warmup=recipe.warmup_steps, steps=recipe.steps, shape=schedule)
-    return fit(
-        model=model,
-        updates=[Update("training", loss, optimizer, scheduler=rates)],
-        batches=batches,
-        validate=validate,
-        max_epochs=-(-recipe.steps // recipe.validate_every),
-        patience=None,
-        seed=settings.seed,
-        label=label,
-        checkpoint=run.checkpoint,
-        batches_per_epoch=recipe.validate_every,
-        settings=settings.model_dump_json(),
-        curves=Curves(run.curves, run.tools) if run.curves and run.tools and rank() == 0 else None,
-        keep=keep,
-        watch=watch,
-        speed=run.speed,
+
+    def train() -> History:
+        return fit(
+            model=model,
+            updates=[Update("training", loss, optimizer, scheduler=rates)],
+            batches=batches,
+            validate=validate,
+            max_epochs=-(-recipe.steps // recipe.validate_every),
+            patience=None,
+            seed=settings.seed,
+            label=label,
+            checkpoint=run.checkpoint,
+            batches_per_epoch=recipe.validate_every,
+            settings=settings.model_dump_json(),
+            curves=Curves(run.curves, run.tools) if run.curves and run.tools and rank() == 0 else None,
+            keep=keep,
+            watch=watch,
+            speed=run.speed,
+        )
+
+    def attempt(size: int) -> None:
+        """A smaller step, after which this training does not go on."""
+        optimizer.zero_grad(set_to_none=True)
+        model.train()
+        loss(smaller(size))["total"].backward()
+        optimizer.step()
+
+    return within_memory(
+        train,
+        where=label,
+        setting=setting,
+        size=getattr(recipe, setting.rpartition(".")[2]),
+        # Processes that train together wait for each other.
+        attempt=attempt if processes() == 1 else None,
+        least=least,
     )
 
 
 def share_of_peak(step: int, *, warmup: int, steps: int, shape: Shape) -> float:
-    """Learning rate at a step, as a share of its peak.
+    """Learning rate at a step, as a share of its peak, in [0, 1].
 
     min(1, (step + 1) / warmup) * f,  s = step / steps,
     f = 1 | 1 - s | (1 + cos(pi s)) / 2 | (1 + cos(pi s / 5)) / 2
 
     Args:
-        step: from 0.
-        warmup: steps of linear rise; 0 starts at the peak.
-        steps: length of the whole training.
-        shape: constant, linear, cosine or slow_cosine. The last is the schedule of EMS's code: a cosine over 15
+        step: From 0.
+        warmup: Steps of linear rise; 0 starts at the peak.
+        steps: Steps of the whole training.
+        shape: The f: constant, linear, cosine or slow_cosine. The last is the schedule of EMS's code: a cosine over 15
             epochs of which 3 are run (docs/papers.md#ems-schedule).
-    Returns:
-        Within [0, 1].
     """
     rise = min(1.0, (step + 1) / warmup) if warmup else 1.0
     done = min(1.0, step / max(1, steps))

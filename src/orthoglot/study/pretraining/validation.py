@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -23,46 +24,37 @@ def validate(
     *,
     dropout: bool = False,
 ) -> dict[str, float]:
-    """Terms averaged over rows, `retrieval`, and `retrieval_error`, its standard error.
-
-    Retrieval is P@1 in percent, higher is better: mean over language pairs and directions, each pair's first
-    1,000 rows as candidates, cosine. See `retrieval`.
+    """Terms averaged over rows; `retrieval` and `retrieval_error`, of each language pair's first 1,000 rows.
 
     Args:
-        model: in eval mode.
-        batches: rows of the validation pairs, and the batch that they make.
-        sizes: rows of each language pair.
-        dropout: leave it on, as the authors' code does.
+        model: What is measured; with `dropout` it is on, as in the authors' code.
+        batches: Rows of the validation pairs, and the batch that they make.
+        sizes: Rows of each language pair.
     """
     model.train(dropout)
-    sums: dict[str, float] = {}
     # Rows, terms and vectors of each batch: an accelerator is not waited for before the last one.
     made: list[tuple[np.ndarray, dict[str, Tensor], HostCopy]] = []
     for rows, batch in batches:
         terms, encoded = model.terms(batch)
         made.append((rows, terms, HostCopy(encoded.float())))
     assert made, "no validation batch"
-    vectors: Tensor | None = None
+    vectors = torch.empty(2, sum(sizes), made[0][2].wait().shape[1])
+    sums: defaultdict[str, float] = defaultdict(float)
     for rows, terms, copy in made:
-        encoded = copy.wait()
-        if vectors is None:
-            vectors = torch.empty(2, sum(sizes), encoded.shape[1])
-        vectors[:, torch.from_numpy(rows)] = encoded.view(2, len(rows), -1)
+        vectors[:, torch.from_numpy(rows)] = copy.wait().view(2, len(rows), -1)
         for term, value in terms.items():
-            sums[term] = sums.get(term, 0.0) + float(value) * len(rows)
-    assert vectors is not None
+            sums[term] += float(value) * len(rows)
     means = {term: value / sum(sizes) for term, value in sums.items()}
-    found_first, error = retrieval(vectors, sizes)
-    return {**means, "retrieval": found_first, "retrieval_error": error}
+    share, error = retrieval(vectors, sizes)
+    return {**means, "retrieval": share, "retrieval_error": error}
 
 
 def retrieval(vectors: Tensor, sizes: Sequence[int]) -> tuple[float, float]:
-    """P@1 over the vectors (2, N, D) of language pairs of these sizes, both directions, and its standard error.
+    """P@1 by cosine in percent, higher is better, and its standard error in percent.
 
-    error = sqrt(sum over G language pairs of p (1 - p) / n) / G,  p their share found, n their rows
-
-    Returns:
-        Both in percent. The error is that of binomial shares; a row's two directions count as one draw.
+    It is the mean over language pairs of these sizes, and both directions, of the vectors (2, N, D).
+    error = sqrt(sum over G language pairs of p (1 - p) / n) / G,  p their share found, n their rows: that of binomial
+    shares, where a row's two directions count as one draw.
     """
     firsts, variances = [], []
     for source, target in zip(*(side.split(list(sizes)) for side in vectors), strict=True):

@@ -18,7 +18,6 @@ class DistillationSettings(PretrainingSettings):
 
     @property
     def origins(self) -> dict[str, str]:
-        """See `EncoderEntry.origins`."""
         return {**super().origins, "teacher": self.teacher}
 
 

@@ -124,7 +124,6 @@ class EmmaXSettings(TrainingSettings):
 
     @property
     def predicts_tokens(self) -> bool:
-        """See `TrainingSettings.predicts_tokens`."""
         return self.mlm.weight > 0
 
     @property
@@ -150,15 +149,15 @@ class EmmaXSettings(TrainingSettings):
 
     @property
     def work(self) -> str:
-        """See `TrainingSettings.work`."""
         first, second = self.parallel, self.text
         work = f"{first.work} of {first.batch_size * self.processes} sentence pairs"
         if not second.steps:
             return work
-        parts = [f"{second.batch_size * self.processes} sentences without known translations"] * bool(
-            second.batch_size
-        )
-        parts += [f"{second.known_pairs * self.processes} known sentence pairs"] * bool(second.known_pairs)
+        parts = []
+        if second.batch_size:
+            parts.append(f"{second.batch_size * self.processes} sentences without known translations")
+        if second.known_pairs:
+            parts.append(f"{second.known_pairs * self.processes} known sentence pairs")
         return f"{work}, then {second.steps} steps of {' and '.join(parts)}"
 
 

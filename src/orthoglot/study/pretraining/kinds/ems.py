@@ -50,7 +50,6 @@ class EmsSettings(PretrainingSettings):
 
     @property
     def compared(self) -> int:
-        """See `PretrainingSettings.compared`."""
         return self.batch_size * (self.processes if self.negatives == "gathered" else 1)
 
     @model_validator(mode="after")

@@ -44,10 +44,10 @@ def bags_of(
     with a hidden token h: p <- (p + [w = h]) / 2, which adds where h occurs in the row
 
     Args:
-        tokens: ids of all rows, one row after the other (sum of T,).
+        tokens: Ids of all rows, one row after the other (sum of T,).
         lengths: T of each row (R,), at least 1.
-        reading: of repeated tokens; `distinct` is the authors' code (docs/papers.md#ems-repeated-tokens).
-        hidden: for each row the id of a token to be predicted as well, -1 for none (R,); None if no row has one.
+        reading: How repeated tokens count; `distinct` is the authors' code (docs/papers.md#ems-repeated-tokens).
+        hidden: The id of a token that each row is to predict as well, -1 for none (R,); None if no row has one.
     Source: EMS Eq. 7, and UGT, which has no number; docs/papers.md#ems-target, docs/papers.md#ems-ugt.
     """
     rows = np.repeat(np.arange(len(lengths)), lengths)
@@ -83,14 +83,14 @@ def divergence(states: Tensor, output: Tensor, bags: Bags, products: torch.dtype
     KL_i = mass_i logsumexp(z_i) - sum_k p_ik z_ik - H(p_i),  z = states output^T
 
     Args:
-        states: of the head (R, J).
-        output: its output embedding (V, J).
+        states: The states of the head (R, J).
+        output: Its output embedding (V, J).
         bags: p of the R rows.
-        products: dtype of the matrix products, e.g. bfloat16; None leaves that of `states`. The softmax works in
+        products: The type of the matrix products, e.g. bfloat16; None leaves that of `states`. The softmax works in
             float32 or better in any case.
     Returns:
-        Scalar, nats; at least 0 for bags of mass 1, and 0 when every prediction is its bag. Its gradient is
-        made on the way, chunk by chunk, and cannot be differentiated again.
+        A scalar in nats; at least 0 for bags of mass 1, and 0 when every prediction is its bag. Its gradient is made
+        on the way, chunk by chunk, and cannot be differentiated again.
     Source: EMS Eq. 6; docs/papers.md#ems-xtr.
     """
     # Within the function PyTorch's own switch is always off.

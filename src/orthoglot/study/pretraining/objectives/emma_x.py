@@ -26,11 +26,11 @@ def info_nce(similarity: Tensor, positives: Tensor, temperature: float, valid: T
 
     Args:
         similarity: S, cosines (B, Q).
-        positives: p, column of each row's translation (B,).
+        positives: p, the column of each row's translation (B,).
         temperature: T > 0.
-        valid: candidates that count (B, Q); an anchor's own key does not.
+        valid: Which candidates count (B, Q); an anchor's own key does not.
     Returns:
-        Scalar, nats, >= 0.
+        A scalar >= 0, in nats.
     Source: Emma-X Eq. 2, with MoCo's queue; docs/papers.md#emma-x-infonce.
     """
     logits = _masked(similarity / temperature, valid)
@@ -49,7 +49,7 @@ def ranking_info_nce(similarity: Tensor, ranks: Tensor, temperatures: Tensor, va
         similarity: S, cosines (B, Q).
         ranks: c (B, Q), 1 to N.
         temperatures: T (N - 1,).
-        valid: candidates that count (B, Q).
+        valid: Which candidates count (B, Q).
     Returns:
         L_1 to L_(N-1), nats, each >= 0; the loss is their sum.
     Source: Emma-X Eq. 7; docs/papers.md#emma-x-ranking.
@@ -90,11 +90,8 @@ def smoothed_nll(log_posterior: Tensor, ranks: Tensor, smoothing: float = 0.0) -
 
 
 def encoder_votes(similarity: Tensor, scores: Tensor) -> Tensor:
-    """The rank whose score is nearest to the cosine: argmin_r |S - s_r|, of equals the first; like S.
+    """The rank whose score s (N,) is nearest to the cosine S (...): argmin_r |S - s_r|, the first of equals.
 
-    Args:
-        similarity: S, cosines (...).
-        scores: s (N,).
     Source: Emma-X Eq. 10; docs/papers.md#emma-x-encoder-vote.
     """
     best = torch.ones_like(similarity, dtype=torch.int64)
@@ -117,11 +114,7 @@ def classifier_votes(log_posterior: Tensor) -> Tensor:
 def mixup_ranks(shares: Tensor, ranks: int) -> Tensor:
     """The rank of a virtual example (1 - l) y + l y' between a translation y and another sentence y'.
 
-    r = ceil((1 - l) 1 + l N): 1 only where l = 0, else 2 to N, each equally often where l is uniform.
-
-    Args:
-        shares: l in [0, 1] (...).
-        ranks: N.
+    r = ceil((1 - l) 1 + l N), l in [0, 1]: 1 only where l = 0, else 2 to N, each equally often where l is uniform.
     Source: Emma-X Eq. 3; docs/papers.md#emma-x-virtual-examples.
     """
     return ((1 - shares) + shares * ranks).ceil().long().clamp(1, ranks)
@@ -130,11 +123,8 @@ def mixup_ranks(shares: Tensor, ranks: int) -> Tensor:
 def prior_ranks(shares: Tensor, prior: Tensor) -> Tensor:
     """The authors' code's rank of a mixture t y + (1 - t) x of a candidate and the anchor itself.
 
-    The prior's probabilities divide [0, 1] into N intervals, of rank 1 first; the rank is that of the interval of t.
-
-    Args:
-        shares: t in [0, 1] (...).
-        prior: pi (N,).
+    The probabilities of the prior (N,) divide [0, 1] into N intervals, of rank 1 first; the rank is that of the
+    interval of t.
     Source: docs/papers.md#emma-x-virtual, docs/papers.md#emma-x-virtual-rank.
     """
     # CUDA has no deterministic algorithm for a cumulative sum. On a CPU it adds up in float64, too.
@@ -156,10 +146,10 @@ def rank_sums(similarity: Tensor, ranks: Tensor, count: int, valid: Tensor) -> T
     """Sum of cosines and number of pairs of each rank, (2, N) float64; those of several processes add up.
 
     Args:
-        similarity: S, cosines (B, Q).
-        ranks: votes (B, Q).
+        similarity: Cosines (B, Q).
+        ranks: Votes (B, Q), 1 to N.
         count: N.
-        valid: pairs that count (B, Q).
+        valid: Which pairs count (B, Q).
     Source: docs/papers.md#emma-x-score-update.
     """
     places = torch.where(valid, ranks - 1, count).flatten()
@@ -172,7 +162,7 @@ def moved_scores(scores: Tensor, sums: Tensor, momentum: float) -> Tensor:
 
     Args:
         scores: s (N,).
-        sums: as `rank_sums`.
+        sums: See `rank_sums`.
         momentum: e in [0, 1].
     Source: Emma-X Eq. 11, in the code's reading: a mean over the batch; docs/papers.md#emma-x-scores,
     docs/papers.md#emma-x-score-update.

@@ -27,12 +27,12 @@ def contrastive(similarity: Tensor, temperature: float, margin: float = 0.0, fir
     L = -mean_j ln [ e^((sim_jj - m) / T) / (e^((sim_jj - m) / T) + sum_(k != j) e^(sim_jk / T)) ]
 
     Args:
-        similarity: cosines (B, N) of B sentences with N >= B candidates.
+        similarity: Cosines (B, N) of B sentences with N >= B candidates.
         temperature: T > 0.
-        margin: m >= 0, taken from the translation's cosine before the temperature; 0 is the paper's own loss.
-        first: row j's translation is candidate first + j.
+        margin: m >= 0; 0 is the loss of the paper.
+        first: The translation of row j is candidate first + j.
     Returns:
-        Scalar, nats, >= 0; ln N when all cosines are equal and there is no margin. Grows with the margin.
+        A scalar >= 0, in nats; ln N when all cosines are equal and there is no margin. Grows with the margin.
     Source: EMS Eq. 8, one direction over B, and L_AMS, which has no number; docs/papers.md#ems-contrastive,
         docs/papers.md#ems-margin.
     """
@@ -53,12 +53,12 @@ class XtrHead(nn.Module):
 
     Args:
         languages: K.
-        language_width: of u_la; 0 leaves the language out.
-        width: D of u.
+        language_width: The width of u_la; 0 leaves the language out.
+        width: D, the width of u.
         vocabulary: V.
-        dropout: of u_la.
-        norm: with layer norms and dropout, or, as printed, without.
-        tied: W_emb is the token embedding, which the caller has; W_fc then maps to its width D.
+        dropout: The dropout of u_la.
+        norm: Whether there are layer norms and dropout.
+        tied: Whether W_emb is the token embedding, which the caller has; W_fc then maps to its width D.
     """
 
     def __init__(
@@ -112,11 +112,11 @@ class Ems(nn.Module):
     Args:
         head: None where the reconstruction has no weight.
         projection: None compares the vectors themselves.
-        temperature: T.
-        margin: m of `contrastive`.
+        temperature: See `contrastive`.
+        margin: See `contrastive`.
         xtr_weight: 0 leaves the reconstruction out.
         contrastive_weight: 0 leaves the comparison out.
-        products: dtype of the large matrix products; None for that of the vectors.
+        products: The type of the large matrix products; None for that of the vectors.
     Source: EMS Eq. 12, docs/papers.md#ems-total.
     """
 
@@ -150,11 +150,11 @@ class Ems(nn.Module):
         """Terms and `total` of a batch of B pairs.
 
         Args:
-            vectors: of the sources, then of the targets (2B, D).
-            languages: of what each row is to predict: ids in [0, K), the targets' first (2B,).
-            bags: what each row is to predict (2B rows).
-            embedding: the token embedding (V, D), used if the head is tied to it.
-            gather: own unit vectors (B, P) -> those of all processes (N, P), and where its own begin.
+            vectors: The vectors of the sources, then of the targets (2B, D).
+            languages: Ids in [0, K) of the languages to predict, those of the targets first (2B,).
+            bags: What each row is to predict (2B rows).
+            embedding: The token embedding (V, D), used if the head is tied to it.
+            gather: This process's unit vectors (B, P) -> those of all processes (N, P), and where its own begin.
         Returns:
             {"xtr", "contrastive", "total"}; unchanged when the sides are swapped.
         """

@@ -1,31 +1,15 @@
 """How closely two sentences are related: a Gaussian mixture over the difference of their vectors, or a linear map.
 
 Ranks run from 1 (paraphrase) to N (unrelated); results have them first. The mixture never holds a difference for each
-pair of sentences: its quadratic form is expanded into one matrix product per rank.
+pair of sentences: its quadratic form is expanded into one matrix product per rank. Gradient reaches the parameters
+alone if the vectors are detached.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-
-
-class Classifier(Protocol):
-    """P(rank | x, y) of unit vectors; gradient reaches the classifier's parameters alone if x and y are detached."""
-
-    def paired(self, x: Tensor, y: Tensor) -> Tensor:
-        """ln P of each rank for x_i and y_i, both (M, D); (N, M)."""
-        ...
-
-    def crossed(self, x: Tensor, y: Tensor, share: Tensor | None = None) -> Tensor:
-        """ln P of each rank for every x_i (B, D) and y_k (Q, D); (N, B, Q).
-
-        With a share t (B, Q) it is that of x_i and (1 - t_ik) x_i + t_ik y_k.
-        """
-        ...
 
 
 class Mixture(nn.Module):
@@ -56,7 +40,7 @@ class Mixture(nn.Module):
         return self.logits.softmax(0)
 
     def paired(self, x: Tensor, y: Tensor) -> Tensor:
-        """See `Classifier.paired`."""
+        """ln P of each rank for unit vectors x_i and y_i, both (M, D); (N, M)."""
         with torch.autocast(x.device.type, enabled=False):
             z, precision = _whole(x) - _whole(y), torch.exp(-self.log_variance)
             squares = precision @ z.square().T
@@ -64,7 +48,10 @@ class Mixture(nn.Module):
             return self._posterior(squares - 2 * crosses)
 
     def crossed(self, x: Tensor, y: Tensor, share: Tensor | None = None) -> Tensor:
-        """See `Classifier.crossed`."""
+        """ln P of each rank for every x_i (B, D) and y_k (Q, D); (N, B, Q).
+
+        With a share t (B, Q) it is that of x_i and (1 - t_ik) x_i + t_ik y_k.
+        """
         with torch.autocast(x.device.type, enabled=False):
             x, y, precision = _whole(x), _whole(y), torch.exp(-self.log_variance)
             if share is None:
@@ -94,7 +81,7 @@ class Mixture(nn.Module):
 
 
 class FullyConnected(nn.Module):
-    """The ablation's classifier: ln P(. | x, y) = ln softmax(W [x ; y] + b).
+    """The classifier of the ablation, with the methods of `Mixture`: ln P(. | x, y) = ln softmax(W [x ; y] + b).
 
     Source: Emma-X 2023, table 6, "FCN"; docs/papers.md#emma-x-linear-classifier.
     """
@@ -104,12 +91,10 @@ class FullyConnected(nn.Module):
         self.layer = nn.Linear(2 * width, ranks)
 
     def paired(self, x: Tensor, y: Tensor) -> Tensor:
-        """See `Classifier.paired`."""
         with torch.autocast(x.device.type, enabled=False):
             return self.layer(torch.cat([_whole(x), _whole(y)], dim=1)).T.log_softmax(0)
 
     def crossed(self, x: Tensor, y: Tensor, share: Tensor | None = None) -> Tensor:
-        """See `Classifier.crossed`."""
         with torch.autocast(x.device.type, enabled=False):
             x, y = _whole(x), _whole(y)
             first, second = self.layer.weight.chunk(2, dim=1)

@@ -1,4 +1,4 @@
-"""How each kind of encoder is trained: a module each, named as its kind in `orthoglot.encoders.kinds`.
+"""How each of the `kinds` is trained: a module each, with `TRAIN`.
 
-A module has `TRAIN`, a function (settings, name, inputs, run, output) that writes an encoder folder.
+`TRAIN` is a function (settings, name, inputs, run, output) that writes an encoder folder.
 """

@@ -64,7 +64,7 @@ def distill(settings: DistillationSettings, name: str, inputs: Inputs, run: RunO
     The teacher reads the first language of a pair.
 
     Raises:
-        ConfigError: the student's vectors are of another size, or the teacher does not cover a source language.
+        ConfigError: The student's vectors are of another size, or the teacher does not cover a source language.
     """
     described = card(inputs.encoders["teacher"])
     for language in sorted({parse_pair(folder.name)[0] for folder in inputs.bitext}):

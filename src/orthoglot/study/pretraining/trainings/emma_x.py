@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
+from torch import nn
 
-from orthoglot.encoders.memory import within_memory
 from orthoglot.errors import ConfigError
 from orthoglot.streams import derive
 from orthoglot.study.pretraining.emma_x_collate import EmmaXCollator
@@ -28,7 +28,7 @@ from orthoglot.study.pretraining.kinds.emma_x import EmmaXSettings, TextPhase
 from orthoglot.study.pretraining.tokenised import read_text
 from orthoglot.study.pretraining.trainer import Training, prepared, train_steps
 from orthoglot.study.pretraining.validation import validate
-from orthoglot.training.distributed import processes, shared
+from orthoglot.training.distributed import shared
 from orthoglot.training.progress import History
 
 # What learns in each training of Phase 1.
@@ -42,8 +42,7 @@ TURNS: Mapping[str, list[tuple[str, ...]]] = {
 class MakeBatches(Protocol):
     """(phase, epoch, number of the first step) -> the epoch's batches from that one on."""
 
-    def __call__(self, phase: Any, *, epoch: int, first: int) -> Iterator[EmmaXBatch]:  # noqa: D102
-        ...
+    def __call__(self, phase: Any, *, epoch: int, first: int) -> Iterator[EmmaXBatch]: ...
 
 
 logger = logging.getLogger(__name__)
@@ -61,7 +60,7 @@ def pretrain_emma_x(
 
     Raises:
         ConfigError: `parallel.pairs` names a language pair that is not there.
-        DataError: a step does not fit into the device's memory.
+        DataError: A step does not fit into the device's memory.
     """
     names = [folder.name for folder in inputs.bitext]
     if unknown := sorted(set(settings.parallel.pairs) - set(names)):
@@ -110,48 +109,36 @@ def _train(
     phase, state, run, name = model.phase, model.state, training.run, f"{training.name}, {label}"
     last = isinstance(phase, TextPhase)
     state.requires_grad_(False)
-    rates = [
-        (state.encoder, "encoder", phase.learning_rate),
-        (state.classifier, "classifier", phase.classifier_rate),
-    ]
-    optimizer = torch.optim.Adam(
-        [
-            {"params": list(part.requires_grad_(True).parameters()), "lr": rate}
-            for part, role, rate in rates
-            if role in model.learns
-        ],
-        fused=True,
-    )
+    rates: dict[str, tuple[nn.Module, float]] = {
+        "encoder": (state.encoder, phase.learning_rate),
+        "classifier": (state.classifier, phase.classifier_rate),
+    }
+    groups = []
+    for role, (part, rate) in rates.items():
+        if role in model.learns:
+            part.requires_grad_(True)
+            groups.append({"params": list(part.parameters()), "lr": rate})
+    optimizer = torch.optim.Adam(groups, fused=True)
 
     def validated() -> dict[str, float]:
-        values = validate(model, collator.held_out, collator.held_out.sizes)
+        values = validate(model, collator.validation(collator.held_out), collator.held_out.sizes)
         # In Phase 1 the classifier's loss is by far the greater, and the encoder is what is kept.
         values["total"] = values.get("contrastive", values["total"])
-        if len(collator.held_back.rows) > 1:
-            of_few = validate(model, collator.held_back, collator.held_back.sizes)
-            values["retrieval_of_few"] = of_few["retrieval"]
+        few = collator.held_back
+        if sum(few.sizes) > 1:
+            values["retrieval_of_few"] = validate(model, collator.validation(few), few.sizes)["retrieval"]
         return values
 
     def whole(rows: History) -> History:
-        numbered = {"phase": 2.0 if last else 1.0}
-        return [*before, *({**row, **numbered, "epoch": row["epoch"] + len(before)} for row in rows)]
+        number = 2.0 if last else 1.0
+        return before + [row | {"phase": number, "epoch": row["epoch"] + len(before)} for row in rows]
 
     def watch(rows: History) -> None:
         for alarm in alarming(whole(rows)):
             logger.warning("%s: %s", name, alarm)
 
     size = "known_pairs" if last and not phase.batch_size else "batch_size"
-
-    def attempt(few: int) -> None:
-        """A step of fewer sentences, after which this training does not go on."""
-        optimizer.zero_grad(set_to_none=True)
-        model.train()
-        steps = batches(phase.model_copy(update={size: few}), epoch=0, first=0)
-        model(next(steps))["total"].backward()
-        optimizer.step()
-
-    train = partial(
-        train_steps,
+    history = train_steps(
         settings,
         phase,
         replace(
@@ -166,17 +153,12 @@ def _train(
         schedule=phase.schedule,
         loss=shared(model),
         batches=lambda epoch, first: batches(phase, epoch=epoch, first=first),
+        smaller=lambda few: next(batches(phase.model_copy(update={size: few}), epoch=0, first=0)),
         validate=validated,
+        setting=f"{'text' if last else 'parallel'}.{size}",
+        least=4,
         keep="last" if last else "best",
         watch=watch,
-    )
-    history = within_memory(
-        train,
-        where=name,
-        setting=f"{'text' if last else 'parallel'}.{size}",
-        size=getattr(phase, size),
-        attempt=attempt if processes() == 1 else None,
-        least=4,
     )
     return whole(history)
 

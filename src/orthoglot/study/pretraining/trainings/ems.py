@@ -57,7 +57,6 @@ class EmsModel(PretrainingModel):
         return self._terms(batch, self._gather)[0]
 
     def terms(self, batch: EmsBatch) -> tuple[dict[str, Tensor], Tensor]:
-        """See `PretrainingModel.terms`."""
         return self._terms(batch, alone)
 
     def _terms(self, batch: EmsBatch, gather: Gather) -> tuple[dict[str, Tensor], Tensor]:

@@ -103,14 +103,7 @@ def pretrain_mlm(settings: MlmSettings, name: str, inputs: Inputs, run: RunOptio
     """Train on both sides of the bitext as monolingual text; write a transformers checkpoint folder.
 
     AdamW, linear warm-up and decay; languages in proportion to their sentences. The epoch with the lowest
-    validation loss is kept. The same settings and text give the same bytes on a CPU.
-
-    Args:
-        settings: sizes and recipe.
-        name: of the encoder, kept in encoder.json.
-        inputs: the prepared pair folders.
-        run: device, checkpoint, curves.
-        output: an existing empty folder.
+    validation loss is kept. The same settings and text give the same bytes on a CPU. Arguments as `make_encoder`.
     """
     torch.set_num_threads(settings.threads)
     target = resolve_device(run.device)
@@ -120,8 +113,9 @@ def pretrain_mlm(settings: MlmSettings, name: str, inputs: Inputs, run: RunOptio
     trained = train_vocabulary(sample, settings.vocabulary, settings.max_tokens)
 
     def ids(sentences: Sequence[str], _: str) -> Ragged:
-        rows = trained(list(sentences), truncation=True, max_length=settings.max_tokens)["input_ids"]
-        return Ragged.of(rows)
+        return Ragged.of(
+            trained(list(sentences), truncation=True, max_length=settings.max_tokens)["input_ids"]
+        )
 
     tokens = {split: run.checkpoint / "tokens" / split for split in SPLITS}
     for split, folder in tokens.items():
@@ -129,8 +123,8 @@ def pretrain_mlm(settings: MlmSettings, name: str, inputs: Inputs, run: RunOptio
     (train, sizes), (valid, _) = ((part.sentences, part.sizes) for part in map(read_text, tokens.values()))
     sizes = tuple(size for size in sizes if size)
     logger.info(
-        "%s: %d sentences, %d for validation, %d languages, %d subwords, on %s, seed %d",
-        *(name, sum(sizes), len(valid.lengths), len(languages), len(trained), target, settings.seed),
+        f"{name}: {sum(sizes)} sentences, {len(valid.lengths)} for validation, {len(languages)} languages, "
+        f"{len(trained)} subwords, on {target}, seed {settings.seed}"
     )
     model = build(settings, len(trained)).to(target)
     history = _fit(settings, name, model, train, sizes, valid, run)
@@ -141,7 +135,9 @@ def pretrain_mlm(settings: MlmSettings, name: str, inputs: Inputs, run: RunOptio
         name=name,
         dim=settings.width,
         languages=languages,
-        **settings.model_dump(include={"kind", "pooling", "max_tokens"}),
+        kind=settings.kind,
+        pooling=settings.pooling,
+        max_tokens=settings.max_tokens,
     )
     write_history(history, output)
 
@@ -201,6 +197,9 @@ def _fit(
         schedule="linear",
         loss=partial(masked_loss, model),
         batches=batches,
+        smaller=lambda size: masked(
+            train, np.arange(len(train.lengths))[:size], np.random.default_rng(settings.seed)
+        ),
         validate=validate,
     )
 
