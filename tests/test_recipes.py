@@ -74,7 +74,8 @@ from pathlib import Path
 from orthoglot.study import config
 from orthoglot.study.benchmarks.collect import collect
 from orthoglot.study.benchmarks.collected import read_all, sentence_keys
-from orthoglot.corpora.prepare import PrepareSettings, prepare
+from orthoglot.corpora.prepare import prepare
+from orthoglot.study.jobs.prepare import PrepareSettings
 from orthoglot.study.json_schema import catalogue_schema
 from plan import Plan
 
@@ -97,7 +98,8 @@ NUMBERS = '''"""Numbers in two languages."""
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from orthoglot.formats.base import Corpus, Source
+from orthoglot.formats import base
+from orthoglot.study.corpora.base import Corpus
 from orthoglot.text.bitext import SentencePair
 
 
@@ -116,9 +118,12 @@ class NumberSettings(Corpus):
 SETTINGS = NumberSettings
 
 
-def read(source: Source, first: str, second: str) -> Iterator[SentencePair]:
-    """Numbers as sentences."""
-    return (SentencePair(f"number {n}", f"Zahl {n}") for n in range(100))
+class Source(base.Source):
+    """Numbers."""
+
+    def read(self, first: str, second: str) -> Iterator[SentencePair]:
+        """Numbers as sentences."""
+        return (SentencePair(f"number {n}", f"Zahl {n}") for n in range(100))
 '''
 
 KIND = '''
@@ -223,7 +228,7 @@ def run(checkout: Path, script: str, *arguments: Path) -> None:
 
 def test_a_file_adds_a_corpus_format_and_a_file_a_benchmark(checkout: Path) -> None:
     shutil.copytree(ROOT / "workflow", checkout / "workflow", ignore=shutil.ignore_patterns("__pycache__"))
-    (checkout / "src/orthoglot/formats/kinds/numbers.py").write_text(NUMBERS)
+    (checkout / "src/orthoglot/study/corpora/kinds/numbers.py").write_text(NUMBERS)
     follow(recipe("A new corpus format"), checkout)
     follow(recipe("A new benchmark kind"), checkout)
     (checkout / "texts.bars").write_text("".join(f"tree {n}|Baum {n}\n" for n in range(40)))

@@ -10,10 +10,10 @@ from orthoglot.encoders.folder import check_revision
 from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.entries import known
 from orthoglot.errors import ConfigError
-from orthoglot.formats.base import Corpus
-from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.languages import parse_pair
 from orthoglot.study.config import EncoderSettings, Params, Part
+from orthoglot.study.corpora.base import Corpus
+from orthoglot.study.corpora.kinds.opus import OpusSettings
 from orthoglot.study.papers.published import PAPERS
 from orthoglot.study.pretraining.kinds.distillation import DistillationSettings
 from orthoglot.study.pretraining.kinds.emma_x import EmmaXSettings

@@ -20,11 +20,12 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from orthoglot import catalogue
-from orthoglot.corpora.prepare import PrepareSettings, prepare
-from orthoglot.formats.kinds.opus import OpusSettings
+from orthoglot.corpora.prepare import prepare
 from orthoglot.formats.sources import read_source
 from orthoglot.languages import parse_pair, script
 from orthoglot.study import config
+from orthoglot.study.corpora.kinds.opus import OpusSettings
+from orthoglot.study.jobs.prepare import PrepareSettings
 
 
 def drawing(settings: PrepareSettings) -> float:

@@ -84,7 +84,8 @@ def near_duplicates(count: int, folder: Path) -> None:
 
 def prepare(count: int, folder: Path) -> None:
     """One language pair from its archive to shards."""
-    from orthoglot.corpora.prepare import PrepareSettings, prepare
+    from orthoglot.corpora.prepare import prepare
+    from orthoglot.study.jobs.prepare import PrepareSettings
 
     subprocess.run([sys.executable, __file__, "archive", str(count), str(folder)], check=True)
     sources = [{"name": "X", "kind": "opus", "paths": [str(folder / "archive/X_v1_moses_en-ru.txt.zip")]}]

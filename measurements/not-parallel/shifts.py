@@ -13,9 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from orthoglot.errors import ConfigError, DataError, OfflineError
-from orthoglot.formats.sources import parsed, read_source
+from orthoglot.formats.sources import read_source
 from orthoglot.languages import parse_pair
 from orthoglot.study import config
+from orthoglot.study.corpora.base import parsed
 from orthoglot.study.fetching import files
 from orthoglot.study.fetching.lock import CACHE, LOCK
 from orthoglot.text.bitext import LeftOut

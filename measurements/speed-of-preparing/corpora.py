@@ -111,7 +111,8 @@ def documents(path: Path) -> Iterator[tuple[str, list[str]]]:
 
 def ours(folder: Path, output: Path) -> int:
     """The pairs that stay."""
-    from orthoglot.corpora.prepare import PrepareSettings, prepare
+    from orthoglot.corpora.prepare import prepare
+    from orthoglot.study.jobs.prepare import PrepareSettings
 
     archive = str(folder / "X_v1_moses_en-ru.txt.zip")
     sources = [{"name": "X", "kind": "opus", "paths": [archive]}]
@@ -225,7 +226,8 @@ def timed(folder: Path, more: bool) -> None:
     """Print CPU seconds, pairs and a digest of what is written, for a folder with a Moses zip or NAME.en-de.tsv.gz."""
     import zstandard
 
-    from orthoglot.corpora.prepare import PrepareSettings, prepare
+    from orthoglot.corpora.prepare import prepare
+    from orthoglot.study.jobs.prepare import PrepareSettings
 
     sources = defaultdict(list)
     for path in sorted(folder.glob("*.tsv.gz")):

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from orthoglot.formats.sources import parsed, read_source
+from orthoglot.formats.sources import read_source
 from orthoglot.languages import parse_pair
 from orthoglot.study import config
 from orthoglot.study.benchmarks.collect import collect
+from orthoglot.study.corpora.base import parsed
 from orthoglot.study.fetching import lock as locks
 from orthoglot.study.fetching.files import MIRROR, fetch, remote_files
 from orthoglot.text.bitext import SentencePair

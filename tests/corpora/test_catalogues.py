@@ -15,13 +15,16 @@ import yaml
 from pydantic import ValidationError
 from workspace import ROOT
 
-from orthoglot.corpora.prepare import PrepareSettings, prepare
+from orthoglot.corpora.prepare import prepare
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.formats.base import Source
 from orthoglot.formats.catalogues import read_catalogue
-from orthoglot.formats.kinds.gettext import GettextSettings, package_catalogues
-from orthoglot.formats.locales import catalogues_below, choose
-from orthoglot.formats.sources import form_of, parsed, read_source
+from orthoglot.formats.forms import form_of
+from orthoglot.formats.sources import read_source
+from orthoglot.study.corpora.base import parsed
+from orthoglot.study.corpora.kinds.gettext import GettextSettings, package_catalogues
+from orthoglot.study.corpora.locales import catalogues_below, choose
+from orthoglot.study.jobs.prepare import PrepareSettings
 from orthoglot.text.bitext import LeftOut, SentencePair
 from orthoglot.text.prepared import read_split
 from orthoglot.text.splitting import SPLITS

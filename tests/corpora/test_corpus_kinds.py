@@ -6,9 +6,9 @@ from typing import get_args
 
 import pytest
 
-from orthoglot.formats import kinds as corpus_kinds
 from orthoglot.registry import having, load, names
 from orthoglot.study.benchmarks import kinds as benchmark_kinds
+from orthoglot.study.corpora import kinds as corpus_kinds
 from plan import STAGES
 
 CORPORA, BENCHMARKS = having(corpus_kinds, "SETTINGS"), having(benchmark_kinds, "SETTINGS")

@@ -13,9 +13,10 @@ from opus_server import OpusServer
 from pydantic import ValidationError
 from sacremoses import MosesTokenizer
 
-from orthoglot.formats.kinds.local import LocalSettings
-from orthoglot.formats.sources import parsed, read_source
+from orthoglot.formats.sources import read_source
 from orthoglot.languages import parse_pair
+from orthoglot.study.corpora.base import parsed
+from orthoglot.study.corpora.kinds.local import LocalSettings
 from orthoglot.study.fetching.files import MIRROR, fetch
 from orthoglot.text.bitext import Item, LeftOut, SentencePair, bad_row
 from orthoglot.text.detokeniser import detokenised

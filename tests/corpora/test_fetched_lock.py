@@ -18,12 +18,13 @@ from opus_server import OpusServer, write_opus, write_zip
 from opus_settings import opus_settings
 from opustools import OpusRead
 
-from orthoglot.corpora.prepare import PrepareSettings, prepare
+from orthoglot.corpora.prepare import prepare
 from orthoglot.errors import DataError, OfflineError
-from orthoglot.formats.kinds.opus import read_moses_zip
+from orthoglot.study.corpora.kinds.opus import read_moses_zip
 from orthoglot.study.fetching import download as download_module
 from orthoglot.study.fetching import lock as opus_lock
 from orthoglot.study.fetching.opus import fetch
+from orthoglot.study.jobs.prepare import PrepareSettings
 from orthoglot.text.prepared import read_split
 
 PACKAGES = {
@@ -210,7 +211,7 @@ def test_processes_that_write_the_lock_file_lose_nothing(tmp_path: Path) -> None
 def test_two_processes_may_fetch_one_archive(server: OpusServer, tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from orthoglot.study.fetching.opus import fetch\n"
-        "from orthoglot.formats.kinds.opus import OpusSettings\n"
+        "from orthoglot.study.corpora.kinds.opus import OpusSettings\n"
         "settings = OpusSettings(kind='opus', corpus='Voices', version='v1', pairs=['en-de', 'en-fr'], licence='x')\n"
         "output = Path(sys.argv[2]); output.mkdir()\n"
         "fetch(settings, sys.argv[1], output, output / 'checkpoint', lock=Path('fetched.lock'), cache=Path('cache'))\n"

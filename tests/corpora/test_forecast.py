@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from orthoglot.formats.kinds.local import LocalSettings
-from orthoglot.formats.kinds.opus import OpusSettings
-from orthoglot.formats.kinds.text import TextCorpusSettings
+from orthoglot.study.corpora.kinds.local import LocalSettings
+from orthoglot.study.corpora.kinds.opus import OpusSettings
+from orthoglot.study.corpora.kinds.text import TextCorpusSettings
 from orthoglot.study.fetching.catalogue import entries
 from orthoglot.study.fetching.forecast import (
     DRAWN_FROM_PER_SECOND,

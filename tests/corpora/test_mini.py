@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orthoglot.errors import ConfigError
-from orthoglot.formats.kinds.mini import MiniSettings
+from orthoglot.study.corpora.kinds.mini import MiniSettings
 from orthoglot.study.invented import generate
 from orthoglot.study.invented.files import corrupted, dictionary, similar_frames
 from orthoglot.study.invented.grammar import CONCEPTS, GRAMMARS, KEPT, Language, invent

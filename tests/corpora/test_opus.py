@@ -18,8 +18,8 @@ from opus_settings import opus_settings
 from opustools import OpusGet
 
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.formats.kinds.opus import OpusSettings, Source, read_moses_zip
 from orthoglot.formats.sources import read_source
+from orthoglot.study.corpora.kinds.opus import OpusSettings, Source, read_moses_zip
 from orthoglot.study.fetching import download as download_module
 from orthoglot.study.fetching import opus as opus_module
 from orthoglot.study.fetching.opus import fetch, list_entries

@@ -20,8 +20,8 @@ from opus_settings import opus_settings
 from opustools.db_operations import DbOperations
 
 from orthoglot.errors import ConfigError
-from orthoglot.formats.kinds.opus import OpusSettings, Preprocess
 from orthoglot.languages import of_locale, spellings
+from orthoglot.study.corpora.kinds.opus import OpusSettings, Preprocess
 from orthoglot.study.fetching import catalogue as opus_catalogue
 from orthoglot.study.fetching.catalogue import archives, entries, left_out, table
 

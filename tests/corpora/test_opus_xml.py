@@ -31,14 +31,16 @@ from opus_settings import opus_settings
 from opustools import OpusGet, OpusRead
 from pydantic import ValidationError
 
-from orthoglot.corpora.prepare import PrepareSettings, prepare
+from orthoglot.corpora.prepare import prepare
 from orthoglot.errors import ConfigError, DataError, OfflineError
-from orthoglot.formats import xces
-from orthoglot.formats.kinds.opus import OpusSettings
-from orthoglot.formats.sources import parsed, read_source
-from orthoglot.formats.xces import Form, Threshold, read_alignments
+from orthoglot.formats.sources import read_source
+from orthoglot.study.corpora import xces
+from orthoglot.study.corpora.base import parsed
+from orthoglot.study.corpora.kinds.opus import OpusSettings
+from orthoglot.study.corpora.xces import Form, Threshold, read_alignments
 from orthoglot.study.fetching import download as download_module
 from orthoglot.study.fetching.opus import fetch, list_entries
+from orthoglot.study.jobs.prepare import PrepareSettings
 from orthoglot.text.bitext import LeftOut, SentencePair
 from orthoglot.text.prepared import read_split
 

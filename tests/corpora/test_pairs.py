@@ -16,8 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.formats.pairs import Pairs, read, read_pairs, write_rows
-from orthoglot.formats.sources import read_source, source_of, write_bad_rows
+from orthoglot.formats.forms import source_of
+from orthoglot.formats.pairs import Pairs, read, read_pairs
+from orthoglot.formats.rows import write_rows
+from orthoglot.formats.sources import read_source, write_bad_rows
 from orthoglot.text.bitext import LeftOut, SentencePair, read_json
 from orthoglot.text.messages import plain
 

@@ -12,9 +12,10 @@ import pytest
 from pydantic import ValidationError
 
 from orthoglot.errors import DataError
-from orthoglot.formats.kinds.local import LocalSettings
-from orthoglot.formats.sources import parsed, read_source
+from orthoglot.formats.sources import read_source
 from orthoglot.languages import parse_pair
+from orthoglot.study.corpora.base import parsed
+from orthoglot.study.corpora.kinds.local import LocalSettings
 from orthoglot.text.bitext import LINES, LeftOut, SentencePair
 
 ROWS = [

@@ -16,14 +16,15 @@ from cleaned import clean
 from opus_server import write_zip
 
 from orthoglot.corpora import spool
-from orthoglot.corpora.prepare import PrepareSettings, prepare
+from orthoglot.corpora.prepare import prepare
 from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.errors import DataError
-from orthoglot.formats.base import Source
-from orthoglot.formats.kinds.multi_parallel import MultiParallelSettings
 from orthoglot.formats.sources import read_source, sampled
 from orthoglot.study.benchmarks.collected import sentence_keys
 from orthoglot.study.benchmarks.kinds.nway import NWAY
+from orthoglot.study.corpora.base import parsed
+from orthoglot.study.corpora.kinds.multi_parallel import MultiParallelSettings
+from orthoglot.study.jobs.prepare import PrepareSettings
 from orthoglot.text import bitext
 from orthoglot.text.bitext import LeftOut, SentencePair, read_json, read_pairs, read_rows, write_pairs
 from orthoglot.text.keys import normalised
@@ -257,7 +258,7 @@ def test_line_aligned_files_lack_a_sentence_in_one_language_alone(tmp_path: Path
     assert kept["en-cs"] == {(f"eng {n}", f"ces {n}") for n in range(400) if n not in (8, 9, 11, 12)}
     (tmp_path / "x.ces.txt").write_text("one line\n")
     with pytest.raises(DataError, match=r"x\.eng\.txt has 400 lines but .*x\.ces\.txt has 1"):
-        list(read_source(Source.model_validate({"name": "x", **sources["en-cs"]}), "en", "cs"))
+        list(read_source(parsed({"name": "x", **sources["en-cs"]}), "en", "cs"))
 
 
 def test_a_new_testament_in_many_languages(shared_data: Path, tmp_path: Path) -> None:

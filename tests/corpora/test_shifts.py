@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orthoglot.corpora.prepare import PrepareSettings, prepare
+from orthoglot.corpora.prepare import prepare
 from orthoglot.errors import ConfigError
+from orthoglot.study.jobs.prepare import PrepareSettings
 from orthoglot.text import shifts
 from orthoglot.text.bitext import LeftOut, SentencePair
 from orthoglot.text.prepared import read_split

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from orthoglot.errors import DataError
-from orthoglot.formats.kinds.mini import MiniSettings
 from orthoglot.study.benchmarks.collect import collect
 from orthoglot.study.benchmarks.kinds import classification, pool
 from orthoglot.study.benchmarks.kinds.classification import LabelledSet
 from orthoglot.study.benchmarks.kinds.pool import PoolSet
 from orthoglot.study.benchmarks.labelled_settings import ClassificationSettings
+from orthoglot.study.corpora.kinds.mini import MiniSettings
 from orthoglot.study.invented import generate
 from orthoglot.text.bitext import read_rows
 

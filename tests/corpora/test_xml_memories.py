@@ -17,13 +17,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orthoglot.corpora.prepare import PrepareSettings, prepare
+from orthoglot.corpora.prepare import prepare
 from orthoglot.errors import DataError
 from orthoglot.formats.base import Source
+from orthoglot.formats.forms import form_of
 from orthoglot.formats.kinds import tmx
-from orthoglot.formats.kinds.local import LocalSettings
 from orthoglot.formats.pairs import read as read_file
-from orthoglot.formats.sources import form_of, read_source
+from orthoglot.formats.sources import read_source
+from orthoglot.study.corpora.kinds.local import LocalSettings
+from orthoglot.study.jobs.prepare import PrepareSettings
 from orthoglot.text import xml_memory
 from orthoglot.text.bitext import LeftOut, SentencePair, write_pairs
 

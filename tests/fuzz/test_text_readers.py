@@ -22,7 +22,6 @@ from orthoglot import catalogue
 from orthoglot.errors import DataError
 from orthoglot.formats.base import Source
 from orthoglot.formats.catalogues import read_catalogue
-from orthoglot.formats.kinds.opus import read_moses_zip
 from orthoglot.formats.sources import read_source
 from orthoglot.formats.tmx_output import units_kept
 from orthoglot.registry import load
@@ -30,6 +29,7 @@ from orthoglot.study import config
 from orthoglot.study.benchmarks import kinds
 from orthoglot.study.benchmarks.collect import collect
 from orthoglot.study.benchmarks.collected import read_all
+from orthoglot.study.corpora.kinds.opus import read_moses_zip
 from orthoglot.study.fetching import lock as opus_lock
 from orthoglot.study.fetching.opus import ENTRIES
 from orthoglot.text.bitext import decoded, read_json, read_lines, read_pairs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orthoglot.formats.kinds.opus import OpusSettings
+from orthoglot.study.corpora.kinds.opus import OpusSettings
 
 
 def opus_settings(*pairs: str, corpus: str = "Voices", version: str = "v1", **others: Any) -> OpusSettings:

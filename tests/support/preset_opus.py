@@ -16,9 +16,9 @@ from pathlib import Path
 
 from opus_server import write_opus
 
-from orthoglot.formats.base import Corpus
 from orthoglot.languages import locales, parse_pair
 from orthoglot.study import config
+from orthoglot.study.corpora.base import Corpus
 from orthoglot.study.fetching.catalogue import archives
 from orthoglot.study.fetching.opus import Entry
 

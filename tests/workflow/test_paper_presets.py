@@ -10,9 +10,9 @@ import pytest
 
 from orthoglot.encoders import segmentation
 from orthoglot.errors import ConfigError
-from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.languages import parse_pair, spellings
 from orthoglot.study import config
+from orthoglot.study.corpora.kinds.opus import OpusSettings
 from orthoglot.study.fetching.catalogue import entries
 from orthoglot.study.fetching.forecast import estimates
 from orthoglot.study.papers.published import DATA_SETS, printed_numbers

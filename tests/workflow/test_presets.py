@@ -10,8 +10,8 @@ from opus_server import OpusServer, write_opus
 from shipped_settings import shipped_values
 
 from orthoglot.errors import ConfigError
-from orthoglot.formats.kinds.opus import OpusSettings, read_moses_zip
 from orthoglot.study import config
+from orthoglot.study.corpora.kinds.opus import OpusSettings, read_moses_zip
 from orthoglot.study.fetching.opus import fetch
 from plan import Plan
 

@@ -30,7 +30,7 @@ def texts_by_pair(
         DataError: a file is missing.
     """
     # Imported here: an absent model is to be noticed without them.
-    from orthoglot.formats.sources import source_of
+    from orthoglot.formats.forms import source_of
     from orthoglot.languages import canonical, tags_of_pair
     from orthoglot.text.bitext import unpacked, write_bytes
 

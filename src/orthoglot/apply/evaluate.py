@@ -14,8 +14,8 @@ from orthoglot.apply.estimator import Decomposer
 from orthoglot.apply.measure import FEW
 from orthoglot.apply.model import Model
 from orthoglot.errors import DataError, printable
-from orthoglot.formats.pairs import Languages
 from orthoglot.formats.pairs import read as read_pairs
+from orthoglot.formats.rows import Languages
 from orthoglot.meter import EarlyMeter
 from orthoglot.search.hits import hits
 from orthoglot.search.pair_cosines import cosines, merged

@@ -21,7 +21,7 @@ from orthoglot.decomposers.own_mean import adaptable, centred
 from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.threads import cpu_threads
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.formats.pairs import codes_of
+from orthoglot.formats.rows import codes_of
 from orthoglot.search.margins import Margin, Mined, Strategy
 from orthoglot.text.strings import strings
 

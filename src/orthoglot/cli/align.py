@@ -52,7 +52,7 @@ def align(
     options.check_model(model)
     if margin == "absolute" and threshold is None:
         raise ConfigError("--margin absolute needs a --threshold here")
-    from orthoglot.formats.pairs import check_output, codes_of, write_rows
+    from orthoglot.formats.rows import check_output, codes_of, write_rows
     from orthoglot.text.sentences import check_language
 
     tags = source_language, target_language

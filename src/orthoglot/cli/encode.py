@@ -93,7 +93,7 @@ def encode(
         from orthoglot.apply.mine import write_summary
         from orthoglot.apply.text_vectors import write_shifted, write_vectors
         from orthoglot.decomposers.own_mean import adaptable, mean_shift, sums
-        from orthoglot.formats.pairs import codes_of
+        from orthoglot.formats.rows import codes_of
 
         language, partner = codes_of((language, partner))
         opened = options.open_model(model, device, threads, part, precision)

@@ -65,7 +65,7 @@ def evaluate(
     # Only now the libraries that take seconds: a wrong option fails at once.
     from orthoglot import catalogue
     from orthoglot.apply import evaluate as evaluation
-    from orthoglot.formats.pairs import codes_of
+    from orthoglot.formats.rows import codes_of
     from orthoglot.text.bitext import write_lines
 
     if text and method:

@@ -75,7 +75,7 @@ def mine(
     options.check_lines(*paths)
     options.check_model(model)
     from orthoglot.apply.arguments import check_best
-    from orthoglot.formats.pairs import check_output, codes_of, write_rows
+    from orthoglot.formats.rows import check_output, codes_of, write_rows
     from orthoglot.text.bitext import read_sentences
 
     tags = source_language, target_language

@@ -270,7 +270,7 @@ def check_lines(*texts: Path) -> None:
         ConfigError: a file begins as TMX, XLIFF or PO.
         DataError: a file is no text.
     """
-    from orthoglot.formats.sources import form_of_content
+    from orthoglot.formats.forms import form_of_content
     from orthoglot.text.tables import TABLES, ending_of
 
     for text in texts:

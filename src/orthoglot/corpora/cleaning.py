@@ -31,9 +31,9 @@ def tidy(sentence: str, language: str, *, controls: bool = False) -> str:
     invisible spaces between words go.
 
     Args:
-        sentence: as read.
-        language: of the sentence.
-        controls: whether control characters stay, for the filter to find them.
+        sentence: The sentence as it was read.
+        language: The language of the sentence.
+        controls: Whether control characters stay, for the filter to find them.
     """
     text = sentence
     phrases = not sentence.isascii() and spaces_divide_phrases(language)
@@ -65,8 +65,8 @@ def make_filters(settings: CleaningSettings, languages: Languages) -> list[Filte
     """The filters that the settings ask for, in the order in which they judge.
 
     Args:
-        settings: thresholds; a filter whose setting is 0 or false is left out.
-        languages: of the sides; for sentences without translations, the language and "".
+        settings: The thresholds; a filter whose setting is 0 or false is left out.
+        languages: The languages of the sides; for sentences without translations, the language and "".
     """
     values = {name: getattr(settings, name) for name in FILTERS}
     return [Empty(), *(FILTERS[name](value, languages) for name, value in values.items() if value)]
@@ -78,11 +78,11 @@ class Cleaner:
     Duplicates and the ratio of lengths are decided when all are known (`orthoglot.corpora.prepare`).
 
     Args:
-        settings: the thresholds.
-        languages: of the sides; for sentences without translations, the language and "".
-        banned: keys (`normalised`) of sentences that may stand on neither side; of two reasons the first counts.
-        dropped: filled in: what is dropped is counted under the first filter that rejects it, then as banned.
-        overlaps: filled in: of what is dropped as banned, how many each set has; one that two have counts in both.
+        settings: The thresholds.
+        languages: The languages of the sides; for sentences without translations, the language and "".
+        banned: Keys (`normalised`) of sentences that may stand on neither side; the first of two reasons counts.
+        dropped: Gets the counts of what is dropped, under the first filter that rejects it, then as banned.
+        overlaps: Gets how many of the banned each set has; one that two sets have counts in both.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Cleaner:
         return _take(tidied, rows), _take(keys, rows)
 
     def sentences(self, sentences: Sequence[str]) -> tuple[Sequence[str], list[str]]:
-        """The same of sentences without translations, and their keys."""
+        """As `pairs`, for sentences without translations."""
         tidied = self._tidied(sentences, 0)
         keys = normalised_all(tidied)
         rows = self._accepted((tidied, tidied), (keys, keys))
@@ -160,10 +160,10 @@ def drop_dissimilar(
     cleaning finds the same means and nothing to drop.
 
     Args:
-        sizes: characters of both sides (N, 2).
+        sizes: Characters of both sides (N, 2).
         kept: (N,) bool, may be mapped from disk; only its rows count.
-        max_ratio: the factor.
-        block: rows in memory at once; changes nothing.
+        max_ratio: The factor.
+        block: Rows in memory at once; changes nothing.
     """
     starts = range(0, len(kept), block)
     while True:

@@ -45,8 +45,8 @@ class Filter(ABC):
     """Scores pairs, and accepts a score or not.
 
     Attributes:
-        reason: what the pairs that it does not accept are counted under.
-        of_keys: whether it is given the keys of the sides (`keys.normalised`) in place of the sides.
+        reason: The name under which the pairs that it does not accept are counted.
+        of_keys: Whether it gets the keys of the sides (`keys.normalised`) in place of the sides.
     """
 
     reason: str
@@ -196,11 +196,11 @@ class Language(Filter):
 
 
 class LengthRatio(Filter):
-    """Pairs of which one side is too long for the other.
+    """Pairs with a side that is too long for the other.
 
     Args:
-        most: factor between the lengths at most, after both are divided by their means.
-        means: mean characters of the sides of the corpus.
+        most: The largest factor between the lengths, after both are divided by their means.
+        means: Mean characters of the sides of the corpus.
     """
 
     reason = "ratio"
@@ -219,7 +219,7 @@ class LengthRatio(Filter):
         return np.abs(scaled[:, 0] - scaled[:, 1])
 
 
-# The functions that make the filter of each setting of its value and the languages of the sides, in judging order.
+# What makes the filter of each setting from its value and the languages of the sides, in the order of judging.
 FILTERS: Mapping[str, Callable[[Any, Languages], Filter]] = {
     "min_characters": lambda value, _: MinCharacters(value),
     "max_characters": lambda value, _: MaxCharacters(value),

@@ -73,8 +73,8 @@ class NearDuplicates:
     another one: about 300 bytes for each text of the stream (measurements/speed-of-preparing/README.md).
 
     Args:
-        folder: a new one.
-        threshold: to 1, and from 0.7, as below that MinHash proposes much of a corpus.
+        folder: A new folder.
+        threshold: From 0.7 to 1; below that MinHash proposes much of a corpus.
     """
 
     def __init__(self, folder: Path, threshold: float) -> None:
@@ -96,9 +96,9 @@ class NearDuplicates:
         """Set `kept` (N,) to False for each near-duplicate; ends the stream.
 
         Args:
-            kept: texts for which it is False already do not count.
+            kept: Texts for which it is False already do not count.
             lines: N things that the texts are made of, in the order of the stream.
-            text: makes the text that was added.
+            text: Makes the text that was added.
         """
         bands = self._shared(kept)
         candidates = np.zeros(len(kept), dtype=bool)

@@ -18,7 +18,8 @@ from orthoglot.corpora.cleaning import Cleaner
 from orthoglot.corpora.pair_spool import PairSpool
 from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.errors import DataError
-from orthoglot.formats.sources import AnySource, read_source
+from orthoglot.formats.base import Source
+from orthoglot.formats.sources import read_source
 from orthoglot.languages import parse_pair
 from orthoglot.settings import Settings
 from orthoglot.text.bitext import Item, LeftOut, SentencePair, blocks
@@ -33,7 +34,7 @@ class PrepareSettings(Settings):
     """One language pair: its corpora, filters and splits."""
 
     pair: str
-    sources: Annotated[list[AnySource], Field(min_length=1)]
+    sources: Annotated[list[Source], Field(min_length=1)]
     cleaning: CleaningSettings
     splits: SplitSettings
 
@@ -51,9 +52,9 @@ def prepare(
     holds the text once more, with 50 bytes for each pair. `near_duplicates` takes more, see `NearDuplicates`.
 
     Args:
-        settings: see the class.
-        output: an existing folder.
-        benchmarks: names of test sets.
+        settings: The pair, its corpora, filters and splits.
+        output: An existing folder.
+        benchmarks: The names of test sets.
         banned: {key of a sentence (`normalised`): the test sets that have it}; a pair with one of them on either side
             is dropped.
     Raises:
@@ -91,7 +92,7 @@ def prepare(
 
 
 def _judge(cleaning: CleaningSettings, runs: list[Run]) -> Callable[[Iterator[Item]], Iterator[Item]]:
-    """What the settings say of runs of shifted and unrelated pairs; the runs are filled in."""
+    """What leaves out or mends runs of shifted and unrelated pairs, as the settings say; `runs` gets them."""
     if not cleaning.drop_shifted:
         return iter
     return partial(without_runs, runs=runs, realign=cleaning.realign)

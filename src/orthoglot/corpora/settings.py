@@ -31,8 +31,8 @@ class CleaningSettings(Settings):
     realign: bool = False
     """Whether the pairs of a shifted run are put together anew in place of being left out; needs `drop_shifted`."""
     near_duplicates: PartOfOne = 0.0
-    """Similarity of a pair that is dropped with one that stays, from 0.7; 0.8 is usual; 0 to keep all. Of a text the
-    first stays, of pairs the first in one of 256 parts by a hash of the source. See
+    """Similarity of a pair that is dropped with one that stays, from 0.7; 0.8 is usual; 0 to keep all. The first stays
+    of a text, of pairs the first in one of 256 parts by a hash of the source. See
     `orthoglot.corpora.near_duplicates.similarity`."""
     drop_controls: bool = False
     """Whether a pair with control characters or U+FFFD is dropped; if not, control characters become spaces."""

@@ -42,7 +42,7 @@ def read_catalogue(path: Path) -> Iterator[Item]:
 
 
 def entries(path: Path) -> Iterator[tuple[Key, list[Unit]]]:
-    """The entries of a catalogue: by what their program looks them up, and their forms, numbered from 0."""
+    """The entries of a catalogue: the key under which their program looks them up, and their forms, numbered from 0."""
     catalogue, number = opened(path), count()
     singular = _form_of_one(catalogue.metadata.get("Plural-Forms", ""), path)
     for entry in catalogue:

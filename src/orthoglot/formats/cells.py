@@ -16,11 +16,9 @@ def text_of(value: Cell) -> str:
 
 
 def notes_of(cells: Mapping[str, Cell], place: str = "") -> list[str]:
-    """A note for each cell that is not empty; a line break becomes a space.
+    """A note for each cell that is not empty, of cells by name; a line break becomes a space.
 
-    Args:
-        cells: by name.
-        place: which text of the message is meant; "" if it has only one.
+    `place` says which text of the message is meant; it is "" if there is only one.
     """
     about = f" of {place}" if place else ""
     return [

@@ -2,53 +2,40 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.formats import kinds, po_output, tmx_output, xliff_output
+from orthoglot.formats import kinds
 from orthoglot.formats.base import Source, Unit
-from orthoglot.formats.cells import Cell, text_of
-from orthoglot.formats.sources import (
-    PACKED,
-    bad_lines,
-    read_source,
-    source_of,
-    write_bad_rows,
+from orthoglot.formats.cells import Cell
+from orthoglot.formats.forms import source_of
+from orthoglot.formats.rows import (
+    JSON_LINES,
+    PO,
+    TMX,
+    XLIFF,
+    Languages,
+    check_output,
+    codes_of,
+    form_of_output,
+    write_rows,
 )
-from orthoglot.languages import bcp47, language_of, locales, of_locale, tag_of
+from orthoglot.formats.sources import bad_lines, read_source, write_bad_rows
+from orthoglot.languages import locales, of_locale, tag_of
 from orthoglot.registry import load
-from orthoglot.text.bitext import (
-    BLANK,
-    NUL,
-    SIDES,
-    BadRow,
-    LeftOut,
-    SentencePair,
-    bad_row,
-    write_bytes,
-    write_lines,
-)
-from orthoglot.text.json_lines import JsonValue
+from orthoglot.text.bitext import NUL, SIDES, BadRow, LeftOut, SentencePair, bad_row, write_bytes
 from orthoglot.text.tables import check_few, open_table
 
-Languages = tuple[str | None, str | None]
-JSON_LINES, TMX, TABLE = ".jsonl", ".tmx", ".tsv"
 # What `orthoglot score` adds, and the <prop> of TMX that names the two languages of a score.
 SCORE, LANGUAGES = "score", "languages"
 # Forms of a memory whose units are left out or get notes, by the kind that reads them.
-PO, XLIFF = ".po", ".xliff"
 REWRITTEN = {"tmx": TMX, "po": PO, "xliff": XLIFF}
-WRITTEN = (TABLE, JSON_LINES, TMX, PO)
-# How cells begin that spreadsheets compute, or pass to other programs; a number is none of them.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 LINE_BREAK = re.compile(r"[^\S\n]*\n\s*")
 
 logger = logging.getLogger(__name__)
@@ -64,13 +51,12 @@ class Pairs(NamedTuple):
     names: list[str]  # these, or source, target, column3
     rows: list[list[str]]  # all cells of each pair as they were read, those of other columns included
     places: list[int]  # of the columns that were asked for, source first
-    memory: Path | None  # the file of a translation memory, else None
-    units: list[int]  # the number of each pair among the units of a translation memory, from 0
-    left_out: dict[int, str]  # why a unit made no pair, by its number
-    # what the two sides are called in files that are written, e.g. pt-BR; their languages where it is None.
+    memory: Path | None = None  # the file of a translation memory that can be written again
+    units: Sequence[int] = ()  # the number of each pair among the units of a translation memory, from 0
+    left_out: Mapping[int, str] = {}  # why a unit made no pair, by its number
+    # what the two sides are called in files that are written, e.g. pt-BR; their languages where it is None
     tags: Languages = (None, None)
-    # form of the memory, in which it can be written again: ".tmx", ".po" or ".xliff"; "" of another file
-    form: str = ""
+    form: str = ""  # form of that memory: ".tmx", ".po" or ".xliff"
 
     def written(self, number: int) -> tuple[str, str]:
         """The sides of a pair as they were read."""
@@ -84,12 +70,8 @@ class Pairs(NamedTuple):
         """
         if not self.memory:
             return self
-        stored = {
-            TMX: tmx_output.stored,
-            PO: po_output.stored,
-            XLIFF: xliff_output.stored,
-        }[self.form](self.memory)
-        cells = [stored.get(unit, {}) for unit in self.units]
+        stored = self._output().stored(self.memory)
+        cells: list[dict[str, str]] = [stored.get(unit, {}) for unit in self.units]
         sides = self._sides()
         foreign = {stated for unit in cells if (stated := unit.get(LANGUAGES, sides)) != sides}
         if foreign:
@@ -103,6 +85,10 @@ class Pairs(NamedTuple):
             for row, unit in zip(self.rows, cells, strict=True)
         ]
         return self._replace(named=True, names=[*self.names, *names], rows=rows)
+
+    def _output(self) -> Any:
+        """The module that writes memories of this form."""
+        return import_module(f"orthoglot.formats.{self.form[1:]}_output")
 
     def _called(self) -> Languages:
         source, target = (tag or language for tag, language in zip(self.tags, self.languages, strict=True))
@@ -152,26 +138,32 @@ class Pairs(NamedTuple):
         languages, or a note.
 
         Args:
-            output: file, see `write_rows`.
-            added: names of the further columns; one that is there already keeps its place and gets the new cells.
-            chosen: numbers of pairs from 0, and their further cells.
-            others: from a memory to its form, units without a pair are written, too, with the reason under this name.
-            without: names of columns, or of what was added to a memory, that are left out.
-            safe: see `write_rows`.
+            output: The file, see `write_rows`.
+            added: Names of the further columns; one that is there already keeps its place and gets the new cells.
+            chosen: Numbers of pairs from 0, and their further cells.
+            others: The name under which a memory of the same form gets the reasons of its units without a pair; they
+                are left out if it is empty.
+            without: Names of columns, or of what was added to a memory, that are left out.
+            safe: See `write_rows`.
         """
         form = form_of_output(output)
         if self.memory and form == self.form:
-            units: dict[int, Mapping[str, Cell]] = {}
+            kept: dict[int, Mapping[str, Cell]] = {}
             if others:
                 # What an earlier run added to such a unit is of another pair.
                 earlier: dict[str, Cell] = dict.fromkeys((*added, *without))
-                units |= {unit: {**earlier, others: reason} for unit, reason in self.left_out.items()}
+                kept |= {unit: {**earlier, others: reason} for unit, reason in self.left_out.items()}
             removed, sides = dict.fromkeys(without), self._sides() if self.form == TMX else ""
-            units |= {
+            kept |= {
                 self.units[number]: removed | self._about(dict(zip(added, cells, strict=True)), sides)
                 for number, cells in chosen
             }
-            write_bytes(output, self._units_kept(self.memory, units, whole=not others))
+            if self.form == PO and not others:
+                # A message with several texts, a plural, stays only with all that made pairs.
+                content = self._output().units_kept(self.memory, kept, needed=self.units)
+            else:
+                content = self._output().units_kept(self.memory, kept)
+            write_bytes(output, content)
             return
         names = [name for name in self.names if name not in without]
         old = [place for place, name in enumerate(self.names) if name not in without]
@@ -192,23 +184,6 @@ class Pairs(NamedTuple):
             safe=safe,
         )
 
-    def _units_kept(
-        self, memory: Path, kept: Mapping[int, Mapping[str, Cell]], whole: bool
-    ) -> Iterator[bytes]:
-        """The memory with these units and what is added to them.
-
-        Args:
-            memory: its file.
-            kept: by the units' numbers.
-            whole: whether a message with several texts, a plural, stays only with all that made pairs.
-        """
-        match self.form:
-            case ".po":
-                return po_output.units_kept(memory, kept, self.units if whole else ())
-            case ".xliff":
-                return xliff_output.units_kept(memory, kept)
-        return tmx_output.units_kept(memory, kept)
-
 
 def read(
     files: Sequence[Path],
@@ -221,12 +196,12 @@ def read(
     """All pairs of a table, of two files of lines, or of a translation memory.
 
     Args:
-        files: one or two, see `source_of`.
-        languages: of the two sides, e.g. en or pt-BR. Those of a memory in two languages may be left out.
-        columns: see `source_of`.
-        widths: see `open_table`.
-        bad: file for the rows that are no pairs, see `bad_lines`; it is written before they are refused.
-        markup: whether units of a memory count whose sides have different tags; else they are left out.
+        files: One or two, see `source_of`.
+        languages: The languages of the two sides, e.g. en or pt-BR. Those of a memory in two languages may be left out.
+        columns: See `source_of`.
+        widths: See `open_table`.
+        bad: The file for the rows that are no pairs, see `bad_lines`; it is written before they are refused.
+        markup: Whether units of a memory count whose sides have different tags; else they are left out.
     Raises:
         ConfigError: see `source_of`; nobody knows a language; a memory has not two, or does not say which, or both
             sides are the same.
@@ -235,24 +210,7 @@ def read(
     source = source_of(" ".join(map(str, files)), [*map(str, files)], columns)
     codes, tags = codes_of(languages), languages
     if source.kind in ("local", "csv") and len(files) == 1:
-        table = open_table(files[0], columns, widths, languages)
-        first, second, *_ = table.places
-        rows, faulty = [], []
-        for row in table.rows:
-            if isinstance(row, BadRow):
-                faulty.append(row)
-            else:
-                rows.append(row)
-        _report(bad, source.name, faulty, len(rows) + len(faulty))
-        if not rows:
-            raise DataError(f"{source.name}: no row has a pair")
-        pairs = _in_one_line(source.name, [SentencePair(row[first], row[second]) for row in rows])
-        names = table.names or [f"column{number}" for number in range(1, len(rows[0]) + 1)]
-        if not table.names:
-            names[first], names[second] = SIDES
-        tags = tags[0] or table.languages[0], tags[1] or table.languages[1]
-        codes = codes_of(tags)
-        return Pairs(pairs, codes, bool(table.names), names, rows, table.places, None, [], {}, tags)
+        return _read_table(source.name, files[0], languages, columns, widths, bad)
     memory = len(files) == 1
     if memory:
         languages, tags = _languages(source, languages)
@@ -282,9 +240,56 @@ def read(
     # A unit may have made a pair of one of its texts.
     left_out = {number: left_out[number] for number in sorted({*left_out} - {*units})}
     form = "" if files[0].suffix.lower() == ".mo" else REWRITTEN.get(source.kind, "")
-    rewritten = files[0] if form else None
-    pairs = _in_one_line(source.name, pairs)
-    return Pairs(pairs, codes, False, [*SIDES], rows, [0, 1], rewritten, units, left_out, tags, form)
+    return Pairs(
+        pairs=_in_one_line(source.name, pairs),
+        languages=codes,
+        named=False,
+        names=[*SIDES],
+        rows=rows,
+        places=[0, 1],
+        memory=files[0] if form else None,
+        units=units,
+        left_out=left_out,
+        tags=tags,
+        form=form,
+    )
+
+
+def _read_table(
+    name: str,
+    path: Path,
+    languages: Languages,
+    columns: Sequence[str | int],
+    widths: Sequence[int],
+    bad: Path | None,
+) -> Pairs:
+    """All pairs of a table, see `read`."""
+    table = open_table(path, columns, widths, languages)
+    first, second, *_ = table.places
+    rows, faulty = [], []
+    for row in table.rows:
+        if isinstance(row, BadRow):
+            faulty.append(row)
+        else:
+            rows.append(row)
+    if bad:
+        write_bytes(bad, bad_lines(name, faulty))
+    check_few(name, faulty, len(faulty), len(rows) + len(faulty))
+    if not rows:
+        raise DataError(f"{name}: no row has a pair")
+    names = table.names or [f"column{number}" for number in range(1, len(rows[0]) + 1)]
+    if not table.names:
+        names[first], names[second] = SIDES
+    tags = languages[0] or table.languages[0], languages[1] or table.languages[1]
+    return Pairs(
+        pairs=_in_one_line(name, [SentencePair(row[first], row[second]) for row in rows]),
+        languages=codes_of(tags),
+        named=bool(table.names),
+        names=names,
+        rows=rows,
+        places=table.places,
+        tags=tags,
+    )
 
 
 def read_pairs(
@@ -298,10 +303,11 @@ def read_pairs(
     a translation are left out. A table is TSV, CSV or lines of JSON. All but PO and MO may be packed (.gz, .zst).
 
     Args:
-        files: one file, or a source and its translation, where line n of one translates line n of the other.
-        languages: of the two sides, e.g. ("en", "pt-BR"). PO and MO need them, and a memory in more than two languages.
-        columns: of a table, source first: names, or numbers from 1. Not needed where the first row names source and
-            target, or where there are two columns without names.
+        files: One file, or a source and its translation, where line n of one translates line n of the other.
+        languages: The languages of the two sides, e.g. ("en", "pt-BR"). PO and MO need them, and a memory in more than
+            two languages.
+        columns: The columns of a table, source first: names, or numbers from 1. Not needed where the first row names
+            source and target, or where there are two columns without names.
     Returns:
         (source, target) of each pair. A line break in a sentence is a space.
     Raises:
@@ -315,7 +321,8 @@ def read_pairs(
     >>> orthoglot.read_pairs("words.tsv", columns=["en", "nl"])
     [('Good morning', 'Goedemorgen'), ('Thank you', 'Dank je')]
     """
-    if not isinstance(languages, list | tuple) or len(languages) != 2 or not all(map(_may_be_tag, languages)):
+    two = isinstance(languages, list | tuple) and len(languages) == 2
+    if not two or not all(tag is None or (isinstance(tag, str) and tag.strip()) for tag in languages):
         raise ConfigError(f'languages is {languages!r}: give two codes, e.g. ("en", "pt-BR")')
     named = isinstance(columns, list | tuple) and (
         all(isinstance(column, str) for column in columns)
@@ -328,10 +335,6 @@ def read_pairs(
     if len(paths) not in (1, 2) or not all(isinstance(path, str | Path) and str(path) for path in paths):
         raise ConfigError(f"files is {files!r}: give one file, or a source and its translation")
     return [(pair.source, pair.target) for pair in read([*map(Path, paths)], sides, columns).pairs]
-
-
-def _may_be_tag(language: object) -> bool:
-    return language is None or (isinstance(language, str) and bool(language.strip()))
 
 
 def _units(source: Source, languages: Languages) -> Iterator[Unit]:
@@ -351,13 +354,6 @@ def _units(source: Source, languages: Languages) -> Iterator[Unit]:
         return
     for number, item in enumerate(read_source(source, first, second, nul=False)):
         yield Unit(number, item, item if isinstance(item, SentencePair) else SentencePair("", ""))
-
-
-def _report(output: Path | None, name: str, bad: Sequence[BadRow], total: int) -> None:
-    """Write bad rows, and refuse many of them, see `check_few`."""
-    if output:
-        write_bytes(output, bad_lines(name, bad))
-    check_few(name, bad, len(bad), total)
 
 
 def _in_one_line(name: str, pairs: list[SentencePair]) -> list[SentencePair]:
@@ -411,106 +407,3 @@ def _languages(memory: Source, given: Languages) -> tuple[Languages, Languages]:
         for tag, name in zip(given, sides, strict=True)
     ]
     return (source, target), (called[0], called[1])
-
-
-def codes_of(languages: Languages) -> Languages:
-    """The languages of tags, as models know them.
-
-    Raises:
-        ConfigError: nobody knows one.
-    """
-    source, target = (tag and language_of(tag) for tag in languages)
-    return source, target
-
-
-def form_of_output(output: Path) -> str:
-    """The form that the name of a file asks for: .jsonl, .tmx, .po, .xliff or .tsv, which .txt and no ending are, too.
-
-    Raises:
-        ConfigError: it is not written: what a program then opens would not be what the name says.
-    """
-    suffix = (output.with_suffix("") if output.suffix.lower() in PACKED else output).suffix.lower()
-    if suffix in load(kinds, "xliff").SUFFIXES:
-        return XLIFF
-    if suffix not in (*WRITTEN, ".txt", ""):
-        raise ConfigError(f"{output}: pairs are written as .tsv, .jsonl or .tmx, not as {suffix}")
-    return suffix if suffix in (JSON_LINES, TMX, PO) else TABLE
-
-
-def check_output(output: Path, languages: Languages, form: str = "") -> None:
-    """Refuse a file of pairs before the work.
-
-    Args:
-        output: file.
-        languages: of the pairs.
-        form: of the memory that they are from, if they are from one.
-    Raises:
-        ConfigError: its form is not written, or only from a file of the same form; or it is TMX, which names its
-            languages, and one is not known.
-    """
-    asked = form_of_output(output)
-    if asked in (PO, XLIFF) and asked != form:
-        raise ConfigError(
-            f"{output}: a {asked} file is written only where one is read; write .tsv, .jsonl or .tmx"
-        )
-    if asked == TMX and None in languages:
-        raise ConfigError(f"{output}: TMX names its languages: give --source-language and --target-language")
-    if asked == TMX and form != TMX and tag_of(languages[0] or "") == tag_of(languages[1] or ""):
-        raise ConfigError(
-            f"{output}: both sides are {languages[0]}, which TMX cannot tell apart: write .tsv or .jsonl"
-        )
-
-
-def write_rows(
-    output: Path,
-    names: Sequence[str],
-    rows: Iterable[Sequence[Cell]],
-    *,
-    languages: Languages,
-    places: Sequence[int],
-    named: bool = True,
-    safe: bool = False,
-) -> None:
-    """Write pairs as TSV, JSON lines or TMX, as the name of the file says; .gz and .zst are packed, "-" is a TSV.
-
-    In TSV, a tab or line break in a cell becomes a space, and numbers have six digits after the point. In TMX, other
-    columns than the two sentences are <prop>.
-
-    Args:
-        output: file.
-        names: of the columns.
-        rows: a cell for each column; None is no text.
-        languages: of the two sides, which TMX needs: codes or tags, see `bcp47`.
-        places: of source and target.
-        named: whether a TSV begins with the names.
-        safe: whether a cell of a TSV with text that a spreadsheet takes for a formula gets an apostrophe before it.
-    """
-    form = form_of_output(output)
-    lines: Iterable[str]
-    if form == JSON_LINES:
-        lines = (
-            f"{{{', '.join(f'{_json(name)}: {_json(cell)}' for name, cell in zip(names, row, strict=True))}}}"
-            for row in rows
-        )
-    elif form == TMX:
-        source, target = languages
-        assert source is not None
-        assert target is not None
-        lines = tmx_output.tmx_lines(names, rows, (bcp47(source), bcp47(target)), places)
-    else:
-        lines = (
-            "\t".join(_tsv(value, safe) for value in row) for row in chain([names] if named else [], rows)
-        )
-    write_lines(output, lines)
-
-
-def _tsv(cell: Cell, safe: bool) -> str:
-    formula = (
-        safe and isinstance(cell, str) and cell.lstrip('"').startswith(FORMULA) and not NUMBER.fullmatch(cell)
-    )
-    return "'" * formula + text_of(cell).translate(BLANK)
-
-
-def _json(cell: Cell) -> str:
-    """A cell as JSON has it: a value that JSON lines had without quotation marks is one again."""
-    return cell or "null" if isinstance(cell, JsonValue) else json.dumps(cell, ensure_ascii=False)

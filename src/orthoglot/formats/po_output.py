@@ -32,9 +32,10 @@ def units_kept(
     A message cannot lose one form of its plural: all of it stays or goes.
 
     Args:
-        path: of a file that `orthoglot.formats.kinds.po` reads.
-        kept: number of each text that stays, from 0, and what is noted about it, in place of notes of the same name.
-        needed: numbers of texts without which their message does not stay.
+        path: A file that `orthoglot.formats.kinds.po` reads.
+        kept: The number of each text that stays, from 0, and what is noted about it, in place of notes of the same
+            name.
+        needed: The numbers of texts without which their message does not stay.
     Raises:
         DataError: the file is missing or broken.
     """

@@ -21,8 +21,8 @@ class Varieties:
     more (pt) stand for it, but never another variety (pt-PT). The two sides are never the same text.
 
     Args:
-        languages: of the two sides, e.g. en, pt_BR, sr@latin.
-        tags: reads all tags of the file; called if one of the languages is a variety.
+        languages: The languages of the two sides, e.g. en, pt_BR, sr@latin.
+        tags: Reads all tags of the file; called if one of the languages is a variety.
     """
 
     def __init__(self, languages: tuple[str, str], tags: Callable[[], Iterable[str]]) -> None:

@@ -16,15 +16,15 @@ from orthoglot.encoders.kinds.refused import RefusedSettings, refuse
 from orthoglot.encoders.settings import EncoderEntry
 from orthoglot.entries import known, merged, resolved
 from orthoglot.errors import ConfigError
-from orthoglot.formats import kinds as corpus_kinds
-from orthoglot.formats.base import Corpus
-from orthoglot.formats.kinds.opus import OpusSettings
 from orthoglot.languages import parse_pair
 from orthoglot.objectives import check_method
 from orthoglot.registry import entry_of, having
 from orthoglot.settings import Language, Name, Settings, Whole, checked
 from orthoglot.study.benchmarks import kinds as benchmark_kinds
 from orthoglot.study.benchmarks.base import Benchmark
+from orthoglot.study.corpora import kinds as corpus_kinds
+from orthoglot.study.corpora.base import Corpus
+from orthoglot.study.corpora.kinds.opus import OpusSettings
 from orthoglot.study.finetuning.settings import FINE_TUNED, RECIPES, FineTuningSettings, Stage
 from orthoglot.study.finetuning.stages import can_be_taught, refusal, stages
 from orthoglot.study.pretraining import kinds as encoder_kinds

@@ -7,19 +7,9 @@ from itertools import zip_longest
 from pathlib import Path
 
 from orthoglot.errors import DataError
-from orthoglot.formats import base
-from orthoglot.settings import Count
+from orthoglot.formats.base import Source
 from orthoglot.text.bitext import BadRow, Item, SentencePair, bad_row
 from orthoglot.text.tables import open_table, places_of, read_all_rows
-
-SUFFIXES = (".csv", ".csv.gz", ".csv.zst")
-
-
-class Source(base.Source):
-    """Tables."""
-
-    columns: list[Count] | list[str] = []
-    """Of one file the columns of source and target, of two files those that translate each other."""
 
 
 def read(source: Source, first: str, second: str) -> Iterator[Item]:

@@ -12,7 +12,6 @@ from orthoglot.formats.catalogues import entries, opened
 from orthoglot.languages import locales, tag_of
 from orthoglot.text.bitext import Item, SentencePair
 
-SUFFIXES = (".po", ".mo")
 logger = logging.getLogger(__name__)
 
 

@@ -14,10 +14,6 @@ from orthoglot.text.bitext import Item, LeftOut, SentencePair
 from orthoglot.text.messages import plain
 from orthoglot.text.xml_memory import XML_LANG, child, elements, local, text
 
-SUFFIXES = (".tmx", ".tmx.gz", ".tmx.zst")
-OF_MANY_PAIRS = True  # a file states the languages of each text
-
-
 Segments = dict[str, list[Element | None]]
 
 

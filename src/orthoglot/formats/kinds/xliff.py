@@ -14,16 +14,6 @@ from orthoglot.text.bitext import Item, LeftOut, SentencePair
 from orthoglot.text.messages import plain
 from orthoglot.text.xml_memory import XML_LANG, child, elements, local, text
 
-NAMES = (
-    ".xliff",
-    ".xlf",
-    ".sdlxliff",
-    ".mqxliff",
-    ".mxliff",
-)  # the last three of Trados, memoQ and Memsource
-SUFFIXES = tuple(f"{name}{packed}" for packed in ("", ".gz", ".zst") for name in NAMES)
-OF_MANY_PAIRS = True  # a file states the languages of each text
-
 # Elements and attributes that state the languages, of version 1.2 and of 2.0.
 LANGUAGES = {"file": ("source-language", "target-language"), "xliff": ("srcLang", "trgLang")}
 

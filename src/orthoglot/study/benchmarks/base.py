@@ -18,7 +18,7 @@ from orthoglot.text.bitext import read_rows
 from orthoglot.text.patterns import MINI, OPUS, filled, is_address
 
 if TYPE_CHECKING:
-    from orthoglot.formats.kinds.opus import OpusSettings
+    from orthoglot.study.corpora.kinds.opus import OpusSettings
 
 Takes = Callable[..., bool]
 Paths = Mapping[str, Sequence[Path]]  # as `Benchmark.paths` has them

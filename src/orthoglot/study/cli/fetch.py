@@ -31,8 +31,8 @@ def fetch(
     Example: orthoglot study fetch --preset real
     """
     from orthoglot import catalogue
-    from orthoglot.formats.kinds.opus import OpusSettings
     from orthoglot.study import config
+    from orthoglot.study.corpora.kinds.opus import OpusSettings
     from orthoglot.study.fetching import files, opus
     from orthoglot.study.fetching import lock as locks
     from orthoglot.study.fetching.catalogue import archives as check_opus

@@ -21,9 +21,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from orthoglot.errors import ConfigError
-from orthoglot.formats.base import Corpus
-from orthoglot.formats.kinds.opus import OpusSettings, Preprocess
 from orthoglot.languages import of_locale, parse_pair
+from orthoglot.study.corpora.base import Corpus
+from orthoglot.study.corpora.kinds.opus import OpusSettings, Preprocess
 from orthoglot.study.fetching.opus import ENTRIES, Entry, choose
 from orthoglot.user_folders import user_folder
 

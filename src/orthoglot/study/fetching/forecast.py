@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from orthoglot.formats.base import Corpus
-from orthoglot.formats.kinds.opus import OpusSettings
+from orthoglot.study.corpora.base import Corpus
+from orthoglot.study.corpora.kinds.opus import OpusSettings
 from orthoglot.study.fetching.catalogue import archives, left_out
 from orthoglot.study.fetching.files import remote_files
 from orthoglot.study.fetching.lock import Archive

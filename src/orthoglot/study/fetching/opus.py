@@ -23,9 +23,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, FailFast, Field
 
 from orthoglot.atomic import link
 from orthoglot.errors import ConfigError, DataError, OfflineError
-from orthoglot.formats.kinds.opus import OpusSettings, Preprocess, members
 from orthoglot.languages import of_locale, parse_pair
 from orthoglot.progress import Done, Meter
+from orthoglot.study.corpora.kinds.opus import OpusSettings, Preprocess, members
 from orthoglot.study.fetching import lock as opus_lock
 from orthoglot.study.fetching.download import AT_ONCE, OFFLINE, WrongSizeError, ask, download, sha256_of
 from orthoglot.study.fetching.lock import Archive

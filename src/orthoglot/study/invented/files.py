@@ -11,8 +11,8 @@ from random import Random
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from orthoglot.errors import ConfigError
-from orthoglot.formats.kinds.mini import MiniSettings
 from orthoglot.streams import derive
+from orthoglot.study.corpora.kinds.mini import MiniSettings
 from orthoglot.study.invented.grammar import CONCEPTS, GRAMMARS, Language, invent
 from orthoglot.study.invented.meanings import NAMES, YEARS, Frame, freely, overlap, sample, variation
 from orthoglot.study.invented.taught import TIMES, write_taught

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
-from orthoglot.formats.kinds.mini import MiniSettings
 from orthoglot.streams import derive
+from orthoglot.study.corpora.kinds.mini import MiniSettings
 from orthoglot.study.invented.grammar import Language
 from orthoglot.study.invented.meanings import Frame, draw, freely, overlap, sample, variation
 from orthoglot.text.bitext import write_pairs

@@ -27,6 +27,7 @@ FOLDERS = {
     "orthoglot.decomposers": "orthoglot.decomposers.architectures",
     "orthoglot.encoders.kinds": "orthoglot.encoders.kinds",
     "orthoglot.formats.kinds": "orthoglot.formats.kinds",
+    "orthoglot.study.corpora.kinds": "orthoglot.study.corpora.kinds",
     "orthoglot.study.pretraining.kinds": "orthoglot.study.pretraining.kinds",
     "orthoglot.study.pretraining.trainings": "orthoglot.study.pretraining.trainings",
     "orthoglot.study.tasks.registry": "orthoglot.study.tasks.suite",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orthoglot.formats.kinds.opus import OpusSettings
+from orthoglot.study.corpora.kinds.opus import OpusSettings
 from orthoglot.study.fetching import lock as locks
 from orthoglot.study.fetching import opus
 from orthoglot.study.jobs.job import Job

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from orthoglot.formats.kinds.mini import MiniSettings
 from orthoglot.study import invented as mini
+from orthoglot.study.corpora.kinds.mini import MiniSettings
 from orthoglot.study.jobs.job import Job
 
 

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from orthoglot.corpora.prepare import PrepareSettings, prepare
+from typing import Annotated
+
+from pydantic import Field
+
+from orthoglot.corpora import prepare
 from orthoglot.study.benchmarks.collected import sentence_keys
+from orthoglot.study.corpora.base import AnySource
 from orthoglot.study.jobs.job import Job
+
+
+class PrepareSettings(prepare.PrepareSettings):
+    """One language pair, of corpora of any kind."""
+
+    sources: Annotated[list[AnySource], Field(min_length=1)]
 
 
 def run(job: Job) -> None:
@@ -12,4 +23,4 @@ def run(job: Job) -> None:
     settings = PrepareSettings.model_validate(job.settings)
     benchmarks = job.folders("benchmarks")
     names = [folder.name for folder in benchmarks]
-    job.run(lambda output: prepare(settings, output, names, sentence_keys(benchmarks)))
+    job.run(lambda output: prepare.prepare(settings, output, names, sentence_keys(benchmarks)))

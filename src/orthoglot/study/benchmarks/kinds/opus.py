@@ -13,12 +13,13 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from orthoglot.errors import DataError
-from orthoglot.formats.kinds.opus import OpusSettings
-from orthoglot.formats.sources import parsed, read_source
+from orthoglot.formats.sources import read_source
 from orthoglot.settings import Count, Name
 from orthoglot.streams import derive
 from orthoglot.study.benchmarks.base import PairSet, Paths, WithPivot, read_tables
 from orthoglot.study.benchmarks.distinct_sample import sample
+from orthoglot.study.corpora.base import parsed
+from orthoglot.study.corpora.kinds.opus import OpusSettings
 from orthoglot.text.bitext import SentencePair, write_pairs
 from orthoglot.text.patterns import MINI, OPUS
 

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from orthoglot.formats.base import Corpus
 from orthoglot.settings import Language
+from orthoglot.study.corpora.base import Corpus
 from orthoglot.text.patterns import MINI, filled
 
 
@@ -21,7 +21,7 @@ class TextCorpusSettings(Corpus):
     """A file with a sentence per line, plain, .gz or .zst; `{language}` stands for the language, `{mini}` for
     the folder of the invented languages."""
     licence: str
-    """Of the text; the report lists it."""
+    """The licence of the text; the report lists it."""
 
     @model_validator(mode="after")
     def _each_language_has_a_file_of_its_own(self) -> Self:

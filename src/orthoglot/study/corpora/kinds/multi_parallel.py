@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from orthoglot.formats.base import Corpus, Source
+from orthoglot.formats import base
 from orthoglot.settings import Language
+from orthoglot.study.corpora.base import Corpus
 from orthoglot.text.bitext import MERGED, Item, LeftOut, SentencePair, read_pairs
 from orthoglot.text.patterns import by_name, filled
 
@@ -33,7 +34,7 @@ class MultiParallelSettings(Corpus):
     pivot: Language = "en"
     """The language that all others have a pair with."""
     licence: str
-    """Of the text; the report lists it."""
+    """The licence of the text; the report lists it."""
 
     @model_validator(mode="after")
     def _each_language_has_a_file_of_its_own(self) -> Self:
@@ -61,8 +62,11 @@ class MultiParallelSettings(Corpus):
 SETTINGS = MultiParallelSettings
 
 
-def read(source: Source, first: str, second: str) -> Iterator[Item]:
-    """The pairs of two files; a line whose text is in an earlier one goes, and so does that earlier one."""
-    pairs = read_pairs([Path(path) for path in source.paths])
-    for pair, following in pairwise(chain(pairs, [SentencePair("", "")])):
-        yield LeftOut("merged_lines") if MERGED in (*pair, *following) else pair
+class Source(base.Source):
+    """Two files, line by line."""
+
+    def read(self, first: str, second: str) -> Iterator[Item]:
+        """The pairs of two files; a line whose text is in an earlier one goes, and so does that earlier one."""
+        pairs = read_pairs([Path(path) for path in self.paths])
+        for pair, following in pairwise(chain(pairs, [SentencePair("", "")])):
+            yield LeftOut("merged_lines") if MERGED in (*pair, *following) else pair

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from orthoglot.formats.base import Corpus
 from orthoglot.settings import Count, Language, Share
+from orthoglot.study.corpora.base import Corpus
 
 
 class MiniSettings(Corpus):

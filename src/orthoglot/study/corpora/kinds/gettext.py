@@ -12,12 +12,12 @@ from pydantic import Field, model_validator
 
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.formats import base
-from orthoglot.formats.base import Corpus, Digest
 from orthoglot.formats.catalogues import Key, entries
-from orthoglot.formats.locales import CATALOGUES, catalogues_below, choose
 from orthoglot.languages import has_spaces
 from orthoglot.packages import installed_package
 from orthoglot.settings import Count, Language, Name, Settings
+from orthoglot.study.corpora.base import Corpus, Digest
+from orthoglot.study.corpora.locales import CATALOGUES, catalogues_below, choose
 from orthoglot.text.bitext import Item, LeftOut, SentencePair
 
 
@@ -50,7 +50,7 @@ class GettextSettings(Corpus):
     min_words: Count = 1
     """Words of a message at least; shorter ones are dropped."""
     licence: str
-    """Of the text; the report lists it."""
+    """The licence of the text; the report lists it."""
 
     @model_validator(mode="after")
     def _messages_are_somewhere(self) -> Self:
@@ -111,27 +111,27 @@ class Source(base.Source):
             raise ValueError("paths: name a file")
         return self
 
+    def read(self, first: str, second: str) -> Iterator[Item]:
+        """The messages of catalogues that belong together, and their translations.
 
-def read(source: Source, first: str, second: str) -> Iterator[Item]:
-    """The messages of catalogues that belong together, and their translations.
+        A message that the preferred locale (pt) leaves untranslated is taken from the next one (pt_PT, pt_BR) with it.
 
-    A message that the preferred locale (pt) leaves untranslated is taken from the next one (pt_PT, pt_BR) that has it.
-
-    Raises:
-        ConfigError: a package is not installed in the pinned version.
-        DataError: a package has other catalogues than the pinned ones, or none in the second language; one is broken.
-    """
-    sets = choose([Path(path) for path in source.paths], second, source.locales)
-    for name, pin in sorted(source.packages.items()):
-        files = package_catalogues(name, pin.version, pin.sha256)
-        sets += [[files[path] for path in paths] for paths in choose(files, second, source.locales)]
-    if not sets:
-        packages = ", ".join(source.packages) or "these files"
-        raise DataError(f"{source.name}: no message catalogue in {second} in {packages}")
-    for paths in sets:
-        for item in _merged(paths):
-            few = isinstance(item, SentencePair) and len(item.source.split()) < source.min_words
-            yield LeftOut("few_words") if few else item
+        Raises:
+            ConfigError: a package is not installed in the pinned version.
+            DataError: a package has other catalogues than the pinned ones, or none in the second language, or a broken
+                one.
+        """
+        sets = choose([Path(path) for path in self.paths], second, self.locales)
+        for name, pin in sorted(self.packages.items()):
+            files = package_catalogues(name, pin.version, pin.sha256)
+            sets += [[files[path] for path in paths] for paths in choose(files, second, self.locales)]
+        if not sets:
+            packages = ", ".join(self.packages) or "these files"
+            raise DataError(f"{self.name}: no message catalogue in {second} in {packages}")
+        for paths in sets:
+            for item in _merged(paths):
+                few = isinstance(item, SentencePair) and len(item.source.split()) < self.min_words
+                yield LeftOut("few_words") if few else item
 
 
 def _merged(paths: Sequence[Path]) -> Iterator[Item]:
@@ -155,9 +155,9 @@ def package_catalogues(name: str, version: str, sha256: str) -> dict[PurePosixPa
     Nothing of the package is imported.
 
     Args:
-        name: as pip spells it.
-        version: the only one that will do.
-        sha256: of a line "SHA-256, two spaces, path" for each catalogue, sorted by path.
+        name: The name as pip spells it.
+        version: The only one that will do.
+        sha256: The digest of a line "SHA-256, two spaces, path" for each catalogue, sorted by path.
     Raises:
         ConfigError: the package is not installed in this version.
         DataError: its catalogues have another digest.

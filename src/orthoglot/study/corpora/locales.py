@@ -18,9 +18,9 @@ def choose(paths: Iterable[P], language: str, names: Sequence[str] = ()) -> list
     LOCALE/LC_MESSAGES/DOMAIN.po, LOCALE/DOMAIN.po and LOCALE.po are understood. Where there is a .po, its .mo is left.
 
     Args:
-        paths: of files, whatever they are.
-        language: a code of the project.
-        names: of locales, the preferred one first; all that stand for the language (`locales`) if empty.
+        paths: Any files.
+        language: A code of the project.
+        names: The names of locales, the preferred one first; all that stand for the language (`locales`) if empty.
     """
     sets: dict[tuple[str, str], dict[str, dict[str, P]]] = {}
     for path in paths:

@@ -60,10 +60,10 @@ def read_alignments(
     missing. Memory holds the sentences of 200,000 links; documents are read once if the links go through them in order.
 
     Args:
-        links: the alignment file, packed or not.
-        zips: of source and target, whichever language comes first in the alignment file.
-        form: of the documents.
-        threshold: all links if not given.
+        links: The alignment file, packed or not.
+        zips: The zips of source and target, whichever language comes first in the alignment file.
+        form: The form of the documents.
+        threshold: All links are taken if it is not given.
     Raises:
         DataError: a file is damaged or no XML of this kind, or no link has the score.
     """
@@ -213,13 +213,7 @@ def _link(
 
 
 def _sentences(name: str, chunks: Iterable[bytes], tag: str) -> Iterator[tuple[str, str]]:
-    """Identifier and text of each sentence of a document.
-
-    Args:
-        name: of the document, for errors.
-        chunks: its bytes.
-        tag: w to join the words of a sentence, s for its own text.
-    """
+    """Identifier and text of each sentence of a document; `tag` is w to join its words, s for its own text."""
     parser = _parser(name)
     done: list[tuple[str, str]] = []
     around: list[str] = []

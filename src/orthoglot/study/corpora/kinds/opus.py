@@ -1,7 +1,7 @@
 """Corpora of OPUS, read without trusting them.
 
 Moses archives are zips with a text for each language; `xml` and `raw` are documents and alignments with scores, see
-`orthoglot.formats.xces`.
+`orthoglot.study.corpora.xces`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from pydantic import Field, field_validator, model_validator
 
 from orthoglot.errors import DataError
 from orthoglot.formats import base
-from orthoglot.formats.base import Digest, PairedSettings
-from orthoglot.formats.xces import Form, Threshold, read_alignments
 from orthoglot.languages import canonical, is_spelling, of_locale, parse_pair, spellings, tags_of_pair
 from orthoglot.settings import Language, Name
+from orthoglot.study.corpora.base import Digest, PairedSettings
+from orthoglot.study.corpora.xces import Form, Threshold, read_alignments
 from orthoglot.text.archives import opened
 from orthoglot.text.bitext import CHUNK_BYTES, Item, aligned, decoded
 
@@ -53,8 +53,8 @@ class OpusSettings(PairedSettings):
     """Alignments with a score below it, or without one, are left out; all are taken if it is not given. The range of a
     score is that of the corpus. Needs `preprocess: xml` or `raw`."""
     spellings: dict[Language, list[str]] = {}
-    """Of a language that OPUS spells in several ways, those that are taken, e.g. {zh: [zh_cn, zh_tw], es: [es_AR]};
-    `max_pairs` holds for all of them together. Of a language that is not named, one is taken: the first that OPUS has
+    """The spellings that are taken of a language that OPUS spells in several ways, e.g. {zh: [zh_cn, zh_tw]};
+    `max_pairs` holds for all of them together. One is taken of a language that is not named: the first that OPUS has
     of its code in this project, its three letters and its usual regions."""
     unless_in: list[Name] = []
     """Corpora; a language pair that one of them has in the same preset is left out here."""
@@ -62,7 +62,7 @@ class OpusSettings(PairedSettings):
     """Whether the catalogue that opustools ships has it: this is checked when a run is planned. Give false for a later
     release, or one of your own server, which is looked up in OPUS's answer when it is fetched."""
     licence: str
-    """Of the text; the report lists it."""
+    """The licence of the text; the report lists it."""
     sha256: dict[str, Digest] = {}
     """Digest of the archive by language pair, or by `spellings`, e.g. en-zh_tw; of xml and raw by file, e.g.
     xml/en-de.xml.gz, xml/en-de.source.zip and xml/en-de.target.zip. A file with another one is refused."""
@@ -176,19 +176,18 @@ class Source(base.Source):
     attribute: str = ""
     threshold: float | None = None
 
-
-def read(source: Source, first: str, second: str) -> Iterator[Item]:
-    """The pairs of Moses zips, or of alignments of documents."""
-    paths = [Path(path) for path in source.paths]
-    if source.preprocess == "moses":
-        return chain.from_iterable(read_moses_zip(path, first, second) for path in paths)
-    form = Form(f"{source.corpus}/{source.preprocess}", words=source.preprocess == "xml")
-    least = None if source.threshold is None else Threshold(source.attribute, source.threshold)
-    size = len(FILES_OF_XML)
-    archives = (paths[start : start + size] for start in range(0, len(paths), size))
-    return chain.from_iterable(
-        read_alignments(links, (sources, targets), form, least) for links, sources, targets in archives
-    )
+    def read(self, first: str, second: str) -> Iterator[Item]:
+        """The pairs of Moses zips, or of alignments of documents."""
+        paths = [Path(path) for path in self.paths]
+        if self.preprocess == "moses":
+            return chain.from_iterable(read_moses_zip(path, first, second) for path in paths)
+        form = Form(f"{self.corpus}/{self.preprocess}", words=self.preprocess == "xml")
+        least = None if self.threshold is None else Threshold(self.attribute, self.threshold)
+        size = len(FILES_OF_XML)
+        archives = (paths[start : start + size] for start in range(0, len(paths), size))
+        return chain.from_iterable(
+            read_alignments(links, (sources, targets), form, least) for links, sources, targets in archives
+        )
 
 
 def read_moses_zip(path: Path, source: str, target: str) -> Iterator[Item]:

@@ -1,0 +1,1 @@
+"""Kinds of corpora, one module each."""
