@@ -294,6 +294,17 @@ def test_segments_of_version_2_go_alone_and_a_unit_with_its_last_one(tmp_path: P
     assert "<ignorable><source> </source></ignorable>" in kept
 
 
+def test_a_note_stands_where_the_first_segment_of_a_unit_went(tmp_path: Path) -> None:
+    (tmp_path / "a.xliff").write_text(
+        XLIFF_2.replace('   <originalData><data id="d">x</data></originalData>\n', "")
+    )
+    pairs = read([tmp_path / "a.xliff"])
+    pairs.write(tmp_path / "o.xliff", ["score"], [(2, [0.5])])
+    note = '<notes><note category="orthoglot">score: 0.500000</note></notes>'
+    rest = f"<ignorable><source> </source></ignorable>\n   {segment(2)}\n  </unit>\n </file>"
+    assert f'<file id="f">\n  <unit id="1">{note}{rest}' in (tmp_path / "o.xliff").read_text()
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "latin-1"])
 def test_notes_are_in_the_encoding_of_the_file(
     encoding: str, models: dict[str, Path], tmp_path: Path

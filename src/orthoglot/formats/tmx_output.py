@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
-from typing import Any
-from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from orthoglot import __version__
-from orthoglot.errors import DataError
 from orthoglot.formats.cells import Cell, text_of
-from orthoglot.text.xml_memory import FAULTS, elements, local, parts
+from orthoglot.formats.xml_units import Edit, Node, rewritten, units
 
 START = """<?xml version="1.0" encoding="UTF-8"?>
 <tmx version="1.4">
@@ -25,13 +22,7 @@ END = "</body>\n</tmx>"
 logger = logging.getLogger(__name__)
 # What XML 1.0 has no way to write; a space stands for it.
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-# How a file begins whose characters are of two bytes.
-WIDE = {
-    b"\xff\xfe": "utf-16-le",
-    b"<\x00": "utf-16-le",
-    b"\xfe\xff": "utf-16-be",
-    b"\x00<": "utf-16-be",
-}
+UNITS = ("tu",)
 
 
 def tmx_lines(
@@ -74,87 +65,36 @@ def _text(value: Cell) -> str:
 def stored(path: Path) -> dict[int, dict[str, str]]:
     """{number of a unit: {type: text}} of the <prop> of units; those of variants do not count."""
     by_unit = {}
-    for number, (unit, _) in enumerate(elements(path, "tmx", {"tu"})):
-        if props := {
-            inner.get("type", ""): "".join(inner.itertext()).strip()
-            for inner in unit
-            if local(inner) == "prop"
-        }:
+    for number, unit in enumerate(units(path, UNITS)):
+        if props := {_type(prop): prop.text.strip() for prop in unit.children if prop.name == "prop"}:
             by_unit[number] = props
     return by_unit
+
+
+def _type(prop: Node) -> str:
+    return prop.attributes.get("type", "")
 
 
 def units_kept(path: Path, kept: Mapping[int, Mapping[str, Cell]]) -> Iterator[bytes]:
     """The bytes of a TMX file without some of its units and the white space before them; the rest is not touched.
 
     Args:
-        path: of a file that `orthoglot.formats.kinds.tmx` reads.
-        kept: number of each unit that stays, from 0, and what is added to it as <prop>, in place of its <prop> of
+        path: A file that `orthoglot.formats.kinds.tmx` reads.
+        kept: The number of each unit that stays, from 0, and what is added to it as <prop>, in place of its <prop> of
             the same type.
     Raises:
         DataError: the file is missing or not well-formed, or a unit is within another one.
     """
-    parser: Any = expat.ParserCreate()
-    # What the parser meets: the byte where it begins, its kind, a tag's name or a text, and the tag's type.
-    events: list[tuple[int, str, str, str]] = []
+    numbers = count()
 
-    def note(kind: str) -> Callable[..., None]:
-        return lambda text="", values={}, *_: events.append(
-            (parser.CurrentByteIndex, kind, text, values.get("type", ""))
-        )
+    def edits(unit: Node) -> Iterator[Edit]:
+        number = next(numbers)
+        if number not in kept:
+            yield unit.before, unit.end, ""
+        elif unit.close < unit.end:
+            yield unit.inner, unit.inner, _props(kept[number], unit.prefix)
+            for prop in unit.children:
+                if prop.name == "prop" and _type(prop) in kept[number]:
+                    yield prop.before, prop.end, ""
 
-    parser.StartElementHandler, parser.EndElementHandler = note("start"), note("end")
-    parser.CharacterDataHandler, parser.DefaultHandler = note("text"), note("other")
-    rest, begin = bytearray(), 0  # the bytes that nothing is decided about, and where they begin
-
-    def before(place: int) -> bytes:
-        nonlocal begin
-        size, begin = place - begin, place
-        part = bytes(rest[:size])
-        del rest[:size]
-        return part
-
-    unit, inside, blank, added, encoding = -1, False, False, "", ""
-    skipped = ""  # the element that is left out
-    ended = in_variant = False
-    for part in chain(parts(path), [b""]):
-        encoding = encoding or WIDE.get(part[:2], "ascii")
-        rest += part
-        try:
-            parser.Parse(part, not part)
-        except FAULTS as error:
-            raise DataError(f"{path}: not well-formed XML: {error}") from error
-        for place, kind, text, type_ in events:
-            if skipped:
-                before(place)
-                skipped, ended = "" if ended else skipped, False
-            if added:
-                yield (tag := before(place))
-                if not tag.endswith("/>".encode(encoding)):
-                    yield added.encode(encoding, "xmlcharrefreplace")
-                added = ""
-            if kind == "text" and text.isspace() and not skipped:
-                if not blank:
-                    yield before(place)
-                blank = True
-                continue
-            prefix, _, name = text.rpartition(":")
-            begins, ends = (name == "tu" and kind == event for event in ("start", "end"))
-            if begins and inside:
-                raise DataError(f"{path}: a <tu> within a <tu>")
-            unit, inside = unit + begins, inside != (begins or ends)
-            in_variant = inside and not begins and (in_variant or (name, kind) == ("tuv", "start"))
-            replaced = name == "prop" and kind == "start" and inside and not in_variant
-            if (begins and unit not in kept) or (replaced and not skipped and type_ in kept[unit]):
-                if blank:
-                    before(place)
-                yield before(place)
-                skipped = name
-            elif begins:
-                added = _props(kept[unit], prefix and f"{prefix}:")
-            ended = kind == "end" and name == skipped
-            if not skipped:
-                yield before(place)
-            blank = False
-        events.clear()
-    yield bytes(rest)
+    return rewritten(path, UNITS, edits)
