@@ -6,6 +6,7 @@ import hashlib
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -18,14 +19,18 @@ from workspace import ROOT
 from orthoglot.corpora.prepare import prepare
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.formats.base import Source
-from orthoglot.formats.catalogues import read_catalogue
 from orthoglot.formats.forms import form_of
+from orthoglot.formats.kinds import po
 from orthoglot.formats.sources import read_source
 from orthoglot.study.corpora.base import parsed
-from orthoglot.study.corpora.kinds.gettext import GettextSettings, package_catalogues
-from orthoglot.study.corpora.locales import catalogues_below, choose
+from orthoglot.study.corpora.kinds.gettext import (
+    GettextSettings,
+    catalogues_below,
+    choose,
+    package_catalogues,
+)
 from orthoglot.study.jobs.prepare import PrepareSettings
-from orthoglot.text.bitext import LeftOut, SentencePair
+from orthoglot.text.bitext import Item, LeftOut, SentencePair
 from orthoglot.text.prepared import read_split
 from orthoglot.text.splitting import SPLITS
 
@@ -79,12 +84,16 @@ def write(path: Path, entries: str = ENTRIES, **stated: str) -> Path:
     return path
 
 
+def items_of(path: Path) -> Iterator[Item]:
+    return (unit.item for _, units in po.entries(path) for unit in units)
+
+
 def message(source: str, target: str) -> str:
     return f'\nmsgid "{source}"\nmsgstr "{target}"\n'
 
 
 def test_each_message_is_a_pair_or_left_out(tmp_path: Path) -> None:
-    items = list(read_catalogue(write(tmp_path / "de.po")))
+    items = list(items_of(write(tmp_path / "de.po")))
     assert [item for item in items if isinstance(item, SentencePair)] == [
         ("May", "Mai"),
         ("May", "Darf"),
@@ -99,8 +108,8 @@ def test_each_message_is_a_pair_or_left_out(tmp_path: Path) -> None:
 def test_a_compiled_catalogue_has_the_finished_messages_of_its_source(tmp_path: Path) -> None:
     path = write(tmp_path / "de.po")
     polib.pofile(str(path)).save_as_mofile(str(tmp_path / "de.mo"))
-    pairs = {item for item in read_catalogue(path) if isinstance(item, SentencePair)}
-    compiled = list(read_catalogue(tmp_path / "de.mo"))
+    pairs = {item for item in items_of(path) if isinstance(item, SentencePair)}
+    compiled = list(items_of(tmp_path / "de.mo"))
     assert {item for item in compiled if isinstance(item, SentencePair)} == pairs
     assert [item for item in compiled if isinstance(item, LeftOut)] == [LeftOut("placeholders")]
 
@@ -121,7 +130,7 @@ def test_the_form_for_one_alone_translates_the_singular(
     lines = "".join(f'msgstr[{number}] "{form}"\n' for number, form in enumerate(forms))
     entry = f'\nmsgid "file"\nmsgid_plural "files"\n{lines}'
     path = write(tmp_path / "x.po", entry, language="", rule=rule)
-    assert list(read_catalogue(path)) == list(zip(messages, forms, strict=True))
+    assert list(items_of(path)) == list(zip(messages, forms, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -137,13 +146,13 @@ def test_a_broken_catalogue_is_refused_by_name(content: bytes, cause: str, tmp_p
     path = tmp_path / "de.po"
     path.write_bytes(content)
     with pytest.raises(DataError, match=cause) as refused:
-        list(read_catalogue(path))
+        list(items_of(path))
     assert str(path) in str(refused.value)
     (tmp_path / "de.mo").write_bytes(b"\xde\x12\x04\x95" + b"\xff" * 40)
     with pytest.raises(DataError, match=r"de\.mo"):
-        list(read_catalogue(tmp_path / "de.mo"))
+        list(items_of(tmp_path / "de.mo"))
     with pytest.raises(DataError, match="does not exist"):
-        list(read_catalogue(tmp_path / "no.po"))
+        list(items_of(tmp_path / "no.po"))
 
 
 WHOLE = (
@@ -157,23 +166,23 @@ def test_a_catalogue_that_was_cut_off_is_refused_unless_a_line_was_complete(tmp_
     for end in range(WHOLE.index("you"), len(WHOLE) + 1):
         path.write_text(WHOLE[:end], encoding="utf-8")
         if WHOLE[:end].rstrip("\n").endswith(('an euch "', 'alle\\""')):
-            assert list(read_catalogue(path))[-1].target in whole  # type: ignore[union-attr]
+            assert list(items_of(path))[-1].target in whole  # type: ignore[union-attr]
         elif WHOLE[:end].rstrip("\n").endswith('msgstr ""'):
-            assert list(read_catalogue(path))[-1] == LeftOut("untranslated")
+            assert list(items_of(path))[-1] == LeftOut("untranslated")
         else:
             with pytest.raises(DataError, match=r"de\.po"):
-                list(read_catalogue(path))
+                list(items_of(path))
 
 
 def test_a_compiled_catalogue_that_was_cut_off_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "de.mo"
     polib.pofile(WHOLE).save_as_mofile(str(path))
     whole = path.read_bytes()
-    assert list(read_catalogue(path))[-1] == SentencePair('to you "all"', 'an euch "alle"')
+    assert list(items_of(path))[-1] == SentencePair('to you "all"', 'an euch "alle"')
     for end in range(len(whole) - 1):  # the last byte ends the last text
         path.write_bytes(whole[:end])
         with pytest.raises(DataError, match=r"de\.mo"):
-            list(read_catalogue(path))
+            list(items_of(path))
 
 
 def test_catalogues_are_found_by_their_path_in_the_order_of_preference() -> None:

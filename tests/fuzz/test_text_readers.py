@@ -21,7 +21,7 @@ from mutations import COUNT, mutations
 from orthoglot import catalogue
 from orthoglot.errors import DataError
 from orthoglot.formats.base import Source
-from orthoglot.formats.catalogues import read_catalogue
+from orthoglot.formats.kinds.po import entries
 from orthoglot.formats.sources import read_source
 from orthoglot.formats.tmx_output import units_kept
 from orthoglot.registry import load
@@ -96,7 +96,7 @@ READERS: dict[str, tuple[bytes, str, Callable[[Path], object]]] = {
     "tmx": (TMX, "x.tmx", source("tmx", ".tmx")),
     "copy of tmx": (TMX, "x.tmx", copied),
     "xliff": (XLIFF, "x.xliff", source("xliff", ".xliff")),
-    "po": (PO, "x.po", lambda path: list(read_catalogue(path))),
+    "po": (PO, "x.po", lambda path: list(entries(path))),
     "fetched.lock": (json.dumps(LOCK, indent=1).encode(), "fetched.lock", opus_lock.read),
 }
 

@@ -28,17 +28,10 @@ def tidy(sentence: str, language: str, *, controls: bool = False) -> str:
 
     In a language without spaces (Chinese, Japanese), spaces between two characters that are not Latin go: some corpora
     (Tanaka) are split into words. Where spaces divide phrases (Thai, Lao, Khmer, Burmese, Tibetan) they stay, and the
-    invisible spaces between words go.
-
-    Args:
-        sentence: The sentence as it was read.
-        language: The language of the sentence.
-        controls: Whether control characters stay, for the filter to find them.
+    invisible spaces between words go. With `controls`, control characters stay, for the filter to find them.
     """
-    text = sentence
     phrases = not sentence.isascii() and spaces_divide_phrases(language)
-    if phrases:
-        text = text.replace("\u200b", "")
+    text = sentence.replace("\u200b", "") if phrases else sentence
     if not text.isprintable() or "  " in text:
         text = (_BLANKS_BUT_CONTROLS if controls else _BLANKS).sub(" ", text)
     text = text.strip()
@@ -62,12 +55,7 @@ def tidy_all(sentences: Sequence[str], language: str, *, controls: bool = False)
 
 
 def make_filters(settings: CleaningSettings, languages: Languages) -> list[Filter]:
-    """The filters that the settings ask for, in the order in which they judge.
-
-    Args:
-        settings: The thresholds; a filter whose setting is 0 or false is left out.
-        languages: The languages of the sides; for sentences without translations, the language and "".
-    """
+    """The filters that the settings ask for, in the order in which they judge; 0 or false asks for none."""
     values = {name: getattr(settings, name) for name in FILTERS}
     return [Empty(), *(FILTERS[name](value, languages) for name, value in values.items() if value)]
 
@@ -102,10 +90,7 @@ class Cleaner:
 
     def pairs(self, sides: Sides) -> tuple[Sides, Sides]:
         """The tidied sides of the pairs that stay, in their order, and the keys of the sides."""
-        tidied = (
-            self._tidied(sides[0], 0),
-            self._tidied(sides[1], 1),
-        )
+        tidied = self._tidied(sides[0], 0), self._tidied(sides[1], 1)
         keys = normalised_all(tidied[0]), normalised_all(tidied[1])
         rows = self._accepted(tidied, keys)
         return _take(tidied, rows), _take(keys, rows)

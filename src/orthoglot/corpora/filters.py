@@ -42,26 +42,19 @@ logger = logging.getLogger(__name__)
 
 
 class Filter(ABC):
-    """Scores pairs, and accepts a score or not.
+    """Scores pairs, and accepts a score or not."""
 
-    Attributes:
-        reason: The name under which the pairs that it does not accept are counted.
-        of_keys: Whether it gets the keys of the sides (`keys.normalised`) in place of the sides.
-    """
-
-    reason: str
-    of_keys = False
-
-    def __init__(self, *, least: float = -math.inf, most: float = math.inf) -> None:
-        self.least = least
-        self.most = most
+    reason: str  # the name under which the pairs that it does not accept are counted
+    of_keys = False  # whether it gets the keys of the sides (`keys.normalised`) in place of the sides
+    least: float = -math.inf  # the lowest score that it accepts
+    most: float = math.inf  # the highest one
 
     @abstractmethod
     def scores(self, sides: Sides) -> np.ndarray:
         """The score of each pair of tidied sentences, or of keys (N,)."""
 
     def accepts(self, scores: np.ndarray) -> np.ndarray:
-        """Whether a pair with such a score is kept (N,) bool: from `least` to `most`, both included."""
+        """Whether a pair with such a score is kept (N,) bool."""
         return np.asarray((self.least <= scores) & (scores <= self.most))
 
 
@@ -70,9 +63,7 @@ class Empty(Filter):
 
     reason = "empty"
     of_keys = True
-
-    def __init__(self) -> None:
-        super().__init__(least=1)
+    least = 1
 
     def scores(self, sides: Sides) -> np.ndarray:
         """Letters and digits of the side with fewer."""
@@ -85,7 +76,7 @@ class MinCharacters(Filter):
     reason = "too_short"
 
     def __init__(self, least: int) -> None:
-        super().__init__(least=least)
+        self.least = least
 
     def scores(self, sides: Sides) -> np.ndarray:
         """Characters of the shorter side."""
@@ -98,7 +89,7 @@ class MaxCharacters(Filter):
     reason = "too_long"
 
     def __init__(self, most: int) -> None:
-        super().__init__(most=most)
+        self.most = most
 
     def scores(self, sides: Sides) -> np.ndarray:
         """Characters of the longer side."""
@@ -109,9 +100,7 @@ class Controls(Filter):
     """Control characters other than white space, and U+FFFD."""
 
     reason = "control_characters"
-
-    def __init__(self) -> None:
-        super().__init__(most=0)
+    most = 0
 
     def scores(self, sides: Sides) -> np.ndarray:
         """How many both sides have."""
@@ -124,9 +113,7 @@ class Copies(Filter):
 
     reason = "copy"
     of_keys = True
-
-    def __init__(self) -> None:
-        super().__init__(most=0)
+    most = 0
 
     def scores(self, sides: Sides) -> np.ndarray:
         """1 if the keys of both sides are equal, 0 if not."""
@@ -139,7 +126,7 @@ class Script(Filter):
     reason = "script"
 
     def __init__(self, least: float, languages: Languages) -> None:
-        super().__init__(least=least)
+        self.least = least
         self.languages = languages
 
     def scores(self, sides: Sides) -> np.ndarray:
@@ -157,7 +144,7 @@ class Numbers(Filter):
     reason = "numbers"
 
     def __init__(self, least: float) -> None:
-        super().__init__(least=least)
+        self.least = least
 
     def scores(self, sides: Sides) -> np.ndarray:
         """2 |A ∩ B| / (|A| + |B|), A and B the numbers of the sides, in [0, 1]; 1 where there are none.
@@ -176,7 +163,7 @@ class Language(Filter):
     reason = "language"
 
     def __init__(self, least: float, languages: Languages) -> None:
-        super().__init__(least=least)
+        self.least = least
         self.wanted = [labels(language) for language in languages]
         if unknown := [
             code for code, known in zip(languages, self.wanted, strict=True) if code and not known
@@ -206,7 +193,7 @@ class LengthRatio(Filter):
     reason = "ratio"
 
     def __init__(self, most: float, means: Sequence[float] | np.ndarray) -> None:
-        super().__init__(most=float(np.log(most)))
+        self.most = float(np.log(most))
         self.means = np.asarray(means)
 
     def scores(self, sides: Sides) -> np.ndarray:

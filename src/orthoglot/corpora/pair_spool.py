@@ -75,11 +75,8 @@ class PairSpool:
 
     def write(self, kept: np.ndarray, dropped: Counter[str], output: Path) -> dict[Split, int]:
         """Write shards of each split and return their sizes; held-out sentences are distinct on either side."""
-        caps = {
-            "train": self._splits.max_train,
-            "valid": self._splits.max_valid,
-            "test": self._splits.max_test,
-        }
+        settings = self._splits
+        caps = {"train": settings.max_train, "valid": settings.max_valid, "test": settings.max_test}
         dropped["repeated_held_out"] += 0
         dropped["over_cap"] += 0
         shards = {split: Shards(output, split, "tsv") for split in SPLITS}
@@ -108,10 +105,7 @@ class PairSpool:
 
 
 def _distinct(lines: list[bytes], room: int, sources: set[int], targets: set[int]) -> tuple[list[bytes], int]:
-    """The lines of which no side is in a set, and how many others there are; where there is no room, all stay.
-
-    The sides of what is kept are added to the sets. A side is compared by 64 bits.
-    """
+    """The lines with no side in a set, which get their sides (64 bits), and how many others; without room, all stay."""
     distinct: list[bytes] = []
     for place, line in enumerate(lines):
         if len(distinct) == room:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +22,7 @@ from orthoglot.formats.base import Source
 from orthoglot.formats.sources import read_source
 from orthoglot.languages import parse_pair
 from orthoglot.settings import Settings
-from orthoglot.text.bitext import Item, LeftOut, SentencePair, blocks
+from orthoglot.text.bitext import LeftOut, SentencePair, blocks
 from orthoglot.text.shifts import LEFT, REALIGNED, Run, said, without_runs
 from orthoglot.text.splitting import SplitSettings
 
@@ -70,14 +70,16 @@ def prepare(
         spool = PairSpool(Path(folder), settings.cleaning, settings.splits)
         for origin in settings.sources:
             source_runs: list[Run] = []
-            done = REALIGNED if settings.cleaning.realign else LEFT
-            for items in blocks(read_source(origin, *languages, _judge(settings.cleaning, source_runs))):
+            judge = partial(without_runs, runs=source_runs, realign=settings.cleaning.realign)
+            items_of = read_source(origin, *languages, judge if settings.cleaning.drop_shifted else iter)
+            for items in blocks(items_of):
                 read[origin.name] += len(items)
                 dropped.update(item.reason for item in items if isinstance(item, LeftOut))
                 pairs = [item for item in items if isinstance(item, SentencePair)]
                 spool.add(*cleaner.pairs(([pair.source for pair in pairs], [pair.target for pair in pairs])))
             if source_runs:
                 runs.setdefault(origin.name, []).extend(source_runs)
+                done = REALIGNED if settings.cleaning.realign else LEFT
                 logger.warning("%s, %s: %s", settings.pair, origin.name, said(source_runs, done))
         kept = spool.choose(dropped)
         sizes = spool.write(kept, dropped, output)
@@ -89,10 +91,3 @@ def prepare(
     report["benchmarks"] = {name: overlaps[name] for name in benchmarks}
     (output / "counts.json").write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
     logger.info("%s: read %d, kept %s, dropped %s", settings.pair, read.total(), sizes, dict(dropped))
-
-
-def _judge(cleaning: CleaningSettings, runs: list[Run]) -> Callable[[Iterator[Item]], Iterator[Item]]:
-    """What leaves out or mends runs of shifted and unrelated pairs, as the settings say; `runs` gets them."""
-    if not cleaning.drop_shifted:
-        return iter
-    return partial(without_runs, runs=runs, realign=cleaning.realign)

@@ -95,10 +95,7 @@ class Pairs(NamedTuple):
         return source, target
 
     def _sides(self) -> str:
-        """What the memory calls the two sides, source first: "en-US pt-BR", also where "en" was asked for.
-
-        A language that it has under several tags is called as it was asked for.
-        """
+        """What the memory calls the two sides, "en-US pt-BR", or as was asked where it has several tags of one."""
         assert self.memory is not None
         stated = load(kinds, TMX[1:]).stated(self.memory) if self.form == TMX else []
         names = []
@@ -374,13 +371,7 @@ def listed(counts: Counter[str]) -> str:
 
 
 def _languages(memory: Source, given: Languages) -> tuple[Languages, Languages]:
-    """The languages to read a memory in, and what they are called in files that are written.
-
-    Those that were given come first; the others are the languages that it states, or its two varieties of one.
-
-    Raises:
-        ConfigError: it does not state them, or has others, too; or both sides are the same.
-    """
+    """The languages to read a memory in, and what written files call them: those given, and others that it states."""
     stated_tags: list[str] = []
     if None in given and (stated := getattr(load(kinds, memory.kind), "stated", None)):
         stated_tags = stated(Path(memory.paths[0]))

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from orthoglot.formats.catalogues import opened
 from orthoglot.formats.cells import Cell, cells_of, notes_of
+from orthoglot.formats.kinds.po import opened
 
 START = b"# orthoglot "
 
@@ -81,17 +81,14 @@ def _messages(path: Path) -> tuple[list[bytes], list[Message], str]:
 
 
 def _places(entry: Any) -> list[str]:
-    """The texts of an entry, as `catalogues.read_catalogue` numbers them."""
+    """The texts of an entry, as `po.entries` numbers them."""
     if not entry.msgid_plural or not entry.msgstr_plural:
         return [""]
     return [f"msgstr[{form}]" for form in sorted(entry.msgstr_plural)]
 
 
 def _noted(lines: list[bytes], cells: Mapping[str, Mapping[str, Cell]], encoding: str) -> list[bytes]:
-    """The lines of a message with further notes, after the other comments of its translator.
-
-    What the encoding of the file lacks is written as an escape.
-    """
+    """The lines of a message with further notes, after other comments; what the encoding lacks is escaped."""
     if not cells:
         return lines
     replaced = {(place, name) for place, named in cells.items() for name in named}

@@ -45,18 +45,12 @@ class Node:
             yield from child.named(*names)
 
 
-class _Parser:
-    """Makes units of bytes.
-
-    Attributes:
-        units: those that have begun; the caller removes them.
-        decided: where that begins which may still belong to a unit.
-    """
+class _Reader:
+    """Divides a file into its units and what is between them."""
 
     def __init__(self, path: Path, names: Collection[str]) -> None:
-        self.units: list[Node] = []
-        self.decided = 0
         self._path, self._names = path, names
+        self._units: list[Node] = []  # those that have begun
         self._open: list[Node] = []  # a unit, and the elements around the place, innermost last
         self._tag: Node | None = None  # the element whose tag was the last thing
         self._blank = -1  # where white space begins that nothing has followed yet
@@ -66,16 +60,26 @@ class _Parser:
         self._parser.CharacterDataHandler = self._text
         self._parser.DefaultHandler = self._other
 
-    def feed(self, part: bytes) -> None:
-        """Parse the next bytes, or end with none."""
-        try:
-            self._parser.Parse(part, not part)
-        except FAULTS as error:
-            raise DataError(f"{self._path}: not well-formed XML: {error}") from error
-        if not part:
-            self._next()
-        place = self._parser.CurrentByteIndex if self._blank < 0 else self._blank
-        self.decided = self.units[-1].before if self.units and self.units[-1].end < 0 else place
+    def __iter__(self) -> Iterator[tuple[bytes, Node | None]]:
+        """The bytes of the file in their order: those of a unit with the white space before it, and those of none."""
+        rest, begin = bytearray(), 0
+        for part in chain(parts(self._path), [b""]):
+            rest += part
+            try:
+                self._parser.Parse(part, not part)
+            except FAULTS as error:
+                raise DataError(f"{self._path}: not well-formed XML: {error}") from error
+            place = self._next() if not part else self._parser.CurrentByteIndex
+            decided = place if self._blank < 0 else self._blank
+            cuts: list[tuple[int, Node | None]] = []
+            for unit in self._units:
+                cuts += [(unit.before, None), (unit.end, unit)] if unit.end >= 0 else [(unit.before, None)]
+            self._units = [unit for unit in self._units if unit.end < 0]
+            for end, done in cuts if self._units else [*cuts, (decided, None)]:
+                yield bytes(rest[: end - begin]), done
+                del rest[: end - begin]
+                begin = end
+        yield bytes(rest), None
 
     def _next(self) -> int:
         """The byte where a thing begins, and with which the tag before it ends."""
@@ -95,7 +99,7 @@ class _Parser:
             self._tag = Node(prefix + colon, name, attributes, before, place)
             if self._open and name == self._open[0].name:
                 raise DataError(f"{self._path}: a <{name}> within a <{name}>")
-            (self._open[-1].children if self._open else self.units).append(self._tag)
+            (self._open[-1].children if self._open else self._units).append(self._tag)
             self._open.append(self._tag)
         self._blank = -1
 
@@ -120,36 +124,13 @@ class _Parser:
         self._blank = -1
 
 
-def _divided(path: Path, names: Collection[str]) -> Iterator[tuple[bytes, Node | None]]:
-    """The bytes of a file in their order: those of a unit with the white space before it, and those of no unit."""
-    parser = _Parser(path, names)
-    rest, place = bytearray(), 0
-
-    def before(end: int) -> bytes:
-        nonlocal place
-        content = bytes(rest[: end - place])
-        del rest[: end - place]
-        place = end
-        return content
-
-    for part in chain(parts(path), [b""]):
-        rest += part
-        parser.feed(part)
-        while parser.units and parser.units[0].end >= 0:
-            unit = parser.units.pop(0)
-            yield before(unit.before), None
-            yield before(unit.end), unit
-        yield before(parser.decided), None
-    yield bytes(rest), None
-
-
 def units(path: Path, names: Collection[str]) -> Iterator[Node]:
     """The outermost elements with these names.
 
     Raises:
         DataError: the file is missing or not well-formed, or a unit is within another one of its name.
     """
-    return (unit for _, unit in _divided(path, names) if unit)
+    return (unit for _, unit in _Reader(path, names) if unit)
 
 
 def rewritten(path: Path, names: Collection[str], edits: Callable[[Node], Iterable[Edit]]) -> Iterator[bytes]:
@@ -163,7 +144,7 @@ def rewritten(path: Path, names: Collection[str], edits: Callable[[Node], Iterab
         DataError: see `units`.
     """
     encoding = ""
-    for content, unit in _divided(path, names):
+    for content, unit in _Reader(path, names):
         encoding = encoding or WIDE.get(content[:2], "ascii" if content else "")
         begin = place = unit.before if unit else 0
         for start, end, text in sorted(edits(unit)) if unit else ():

@@ -90,11 +90,7 @@ def _implied_language(tags: Sequence[str], languages: tuple[str, str]) -> str:
 
 
 def _languages(unit: Element, around: Sequence[Element]) -> list[str]:
-    """Languages of source and target; "" for one that is not stated.
-
-    They are those of the innermost element around the unit that states them, or what the sides say themselves, as
-    version 1.2 lets a file leave out the target's.
-    """
+    """Languages of source and target, stated by the innermost element around that does, or by the sides; or ""."""
     outer = ["", ""]
     for element in reversed(around):
         names = LANGUAGES.get(local(element), ())

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal, Self
+from pathlib import Path, PurePath, PurePosixPath
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.formats import base
-from orthoglot.formats.catalogues import Key, entries
-from orthoglot.languages import has_spaces
+from orthoglot.formats.kinds.po import Key, entries
+from orthoglot.languages import has_spaces, is_locale, locales
 from orthoglot.packages import installed_package
 from orthoglot.settings import Count, Language, Name, Settings
 from orthoglot.study.corpora.base import Corpus, Digest
-from orthoglot.study.corpora.locales import CATALOGUES, catalogues_below, choose
 from orthoglot.text.bitext import Item, LeftOut, SentencePair
+
+CATALOGUES = (".po", ".mo")
+P = TypeVar("P", bound=PurePath)
 
 
 class PackageSettings(Settings):
@@ -181,3 +183,41 @@ def package_catalogues(name: str, version: str, sha256: str) -> dict[PurePosixPa
             f"not {sha256}"
         )
     return files
+
+
+def choose(paths: Iterable[P], language: str, names: Sequence[str] = ()) -> list[list[P]]:
+    """The catalogues of a language: for each set of translations, sorted, its locales, the preferred one first.
+
+    LOCALE/LC_MESSAGES/DOMAIN.po, LOCALE/DOMAIN.po and LOCALE.po are understood. Where there is a .po, its .mo is left.
+
+    Args:
+        paths: Any files.
+        language: A code of the project.
+        names: The names of locales, the preferred one first; all that stand for the language (`locales`) if empty.
+    """
+    sets: dict[tuple[str, str], dict[str, dict[str, P]]] = {}
+    for path in paths:
+        if path.suffix.lower() in CATALOGUES:
+            parent, locale, domain = _place(path)
+            sets.setdefault((parent, domain), {}).setdefault(locale, {})[path.suffix.lower()] = path
+    chosen = []
+    for _, by_locale in sorted(sets.items()):
+        ranked = [name for name in names if name in by_locale] if names else locales(language, by_locale)
+        chosen.append([by_locale[name].get(".po") or by_locale[name][".mo"] for name in ranked])
+    return [files for files in chosen if files]
+
+
+def catalogues_below(folder: Path) -> list[Path]:
+    """All message catalogues of a folder and its subfolders, sorted."""
+    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in CATALOGUES and path.is_file())
+
+
+def _place(path: PurePath) -> tuple[str, str, str]:
+    """Folder of the set of translations, locale, name of the catalogue in its set."""
+    home = path.parent
+    if home.name != "LC_MESSAGES":
+        if is_locale(path.stem):
+            return str(home), path.stem, ""
+    else:
+        home = home.parent
+    return str(home.parent), home.name, path.stem
