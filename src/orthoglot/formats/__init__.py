@@ -1,1 +1,1 @@
-"""Corpora: the settings of each kind, and a reader for each form of file."""
+"""Files of sentence pairs: what reads each form, and what is written."""

@@ -54,7 +54,8 @@ def units_kept(path: Path, kept: Mapping[int, Mapping[str, Cell]]) -> Iterator[b
         place = _place(unit, notes)
         if not place:
             return gone
-        return [*gone, *((note.start, note.end, "") for note in _notes(unit)), *([place] if notes else [])]
+        gone += [(note.start, note.end, "") for note in _notes(unit)]
+        return [*gone, place] if notes else gone
 
     return rewritten(path, UNITS, edits)
 

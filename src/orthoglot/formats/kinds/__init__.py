@@ -1,1 +1,1 @@
-"""Kinds of corpora and forms of files, one module each."""
+"""Forms of files, a module each that reads them."""

@@ -1,4 +1,4 @@
-"""What every corpus says about itself, and where its sentence pairs are read from."""
+"""What every corpus of the catalogue says about itself, and the files that its sentence pairs are in."""
 
 from __future__ import annotations
 
@@ -39,16 +39,11 @@ class Corpus(Settings):
 
     def addresses(self, takes: Callable[..., bool]) -> list[str]:
         """The addresses of its files in the languages that `takes` says are used."""
-        pairs = {} if self.verb or self.invented else self.pair_sources("")
-        paths = [
-            *(
-                path
-                for pair, source in pairs.items()
-                if takes(*parse_pair(pair))
-                for path in source.get("paths", [])
-            ),
-            *(path for code, path in self.texts("").items() if takes(code)),
-        ]
+        paths = [path for code, path in self.texts("").items() if takes(code)]
+        sources = {} if self.verb or self.invented else self.pair_sources("")
+        for pair, source in sources.items():
+            if takes(*parse_pair(pair)):
+                paths += source.get("paths", [])
         return sorted({path for path in paths if is_address(path)})
 
     def texts(self, root: str) -> dict[str, str]:
