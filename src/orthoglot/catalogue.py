@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from orthoglot import yaml_files
 from orthoglot.encoders import kinds
-from orthoglot.encoders.settings import EncoderEntry, TrainedEntry
+from orthoglot.encoders.settings import TRAINED, EncoderEntry, TrainedEntry
 from orthoglot.entries import known, merged, resolved
 from orthoglot.errors import ConfigError
 from orthoglot.objectives import check_method
@@ -120,7 +120,8 @@ def encoders(params: Path) -> dict[str, EncoderEntry]:
     with naming_file(values, params):
         fields = {kind: frozenset(of_kind.model_fields) for kind, of_kind in settings.items()}
         for name, entry in resolved("encoders", entries, fields).items():
-            kind = str(entry.get("kind")) if isinstance(entry, dict) else ""
+            kind = entry.get("kind") if isinstance(entry, dict) else None
+            known(kind, {*settings, *TRAINED}, f"encoders.{name}.kind")
             try:
                 checked_entries[name] = checked(settings.get(kind, TrainedEntry), entry)
             except ConfigError as error:

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from orthoglot import catalogue
 from orthoglot.encoders.settings import FrozenSettings, TrainedEntry
+from orthoglot.errors import ConfigError
 from orthoglot.study import config
 from orthoglot.study.config import EncoderSettings
 
@@ -39,6 +40,12 @@ def test_the_tool_reads_frozen_encoders_as_the_study_does_and_trained_ones_unche
     for name in checked.keys() - SHIPPED.keys():
         assert isinstance(entries[name], TrainedEntry)
         assert entries[name].kind == checked[name].kind
+
+
+def test_the_tool_refuses_a_kind_that_nobody_has(tmp_path: Path) -> None:
+    (tmp_path / "params.yaml").write_text("encoders: {mine: {kind: pretraind, checkpoint: here}}\n")
+    with pytest.raises(ConfigError, match=r"encoders\.mine\.kind: unknown name 'pretraind'; nearest known: pretrained"):
+        catalogue.encoders(tmp_path / "params.yaml")
 
 
 def test_the_catalogue_has_the_encoders_of_the_papers() -> None:

@@ -12,7 +12,7 @@ from orthoglot import registry
 from orthoglot.encoders import kinds
 from orthoglot.encoders.kinds import kind, names
 from orthoglot.encoders.kinds.laser import LaserSettings
-from orthoglot.encoders.settings import EncoderEntry
+from orthoglot.encoders.settings import TRAINED, EncoderEntry
 from orthoglot.study.jobs.pretrain import make_encoder
 from orthoglot.study.pretraining import kinds as trained_kinds
 from orthoglot.study.pretraining import trainings
@@ -48,4 +48,5 @@ def test_a_kind_is_linked_or_has_a_training_of_its_name() -> None:
     linked = {name for name in names() if kind(name).make}
     assert linked == {*kinds.settings()}
     assert not linked & trained
+    assert {*TRAINED} == trained
     assert {*trained_kinds.settings()} == linked | trained

@@ -73,6 +73,10 @@ class FrozenSettings(EncoderEntry):
     """Of the checkpoint; the report lists it."""
 
 
+# The kinds that are trained; `orthoglot.study.pretraining.kinds` has their settings.
+TRAINED = ("distillation", "emma-x", "ems", "mlm")
+
+
 class TrainedEntry(EncoderEntry):
     """An entry of a kind that is trained, whose settings the study checks."""
 
