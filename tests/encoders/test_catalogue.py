@@ -44,7 +44,9 @@ def test_the_tool_reads_frozen_encoders_as_the_study_does_and_trained_ones_unche
 
 def test_the_tool_refuses_a_kind_that_nobody_has(tmp_path: Path) -> None:
     (tmp_path / "params.yaml").write_text("encoders: {mine: {kind: pretraind, checkpoint: here}}\n")
-    with pytest.raises(ConfigError, match=r"encoders\.mine\.kind: unknown name 'pretraind'; nearest known: pretrained"):
+    with pytest.raises(
+        ConfigError, match=r"encoders\.mine\.kind: unknown name 'pretraind'; nearest known: pretrained"
+    ):
         catalogue.encoders(tmp_path / "params.yaml")
 
 
