@@ -118,11 +118,9 @@ class WithPivot(Benchmark):
 
     @property
     def codes(self) -> set[str]:
-        """See `Benchmark.codes`."""
         return {self.pivot, *self.languages}
 
     def within(self, takes: Takes) -> Self | None:
-        """See `Benchmark.within`."""
         return self._narrowed(languages=taken(self.languages, lambda code: takes(self.pivot, code)))
 
 

@@ -92,15 +92,12 @@ class GradedSettings(Benchmark):
 
     @property
     def codes(self) -> set[str]:
-        """See `Benchmark.codes`."""
         return {code for pair in self.pairs for code in graded_pair(pair)}
 
     def within(self, takes: Takes) -> Self | None:
-        """See `Benchmark.within`."""
         return self._narrowed(pairs=taken(self.pairs, lambda pair: takes(*graded_pair(pair))))
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
-        """See `Benchmark.paths`."""
         patterns = [each.file if isinstance(each, NamedFile) else each for each in self.parts]
         paths = {}
         for pair, name in by_name(self.pairs).items():

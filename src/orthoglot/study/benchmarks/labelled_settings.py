@@ -164,7 +164,6 @@ class ClassificationSettings(LabelledFiles, Benchmark):
 
     @property
     def codes(self) -> set[str]:
-        """See `Benchmark.codes`."""
         return set(self.languages)
 
     def within(self, takes: Takes) -> Self | None:

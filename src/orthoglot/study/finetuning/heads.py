@@ -81,7 +81,6 @@ class Classifier(Tuned):
         return self.head(self.network.first(batch.ids[0], batch.seconds[0]))
 
     def compared(self, scores: Tensor, targets: Tensor) -> Tensor:
-        """See `Tuned.compared`."""
         if self.several:
             return functional.binary_cross_entropy_with_logits(scores, targets)
         return super().compared(scores, targets)
@@ -111,7 +110,6 @@ class Similarity(Tuned):
         return functional.cosine_similarity(u, v)
 
     def compared(self, scores: Tensor, targets: Tensor) -> Tensor:
-        """See `Tuned.compared`."""
         return functional.mse_loss(scores, targets)
 
 

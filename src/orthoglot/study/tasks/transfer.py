@@ -99,7 +99,6 @@ class Transfer:
 
     @property
     def measure(self) -> str:
-        """See `Task.measure`."""
         return MEASURED[self.texts.scoring][0]
 
     @property

@@ -28,7 +28,6 @@ class RetrievalSettings(TextsByLanguage):
         return self
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
-        """See `Benchmark.paths`."""
         return self.texts(world)
 
 

@@ -18,7 +18,6 @@ class MiniRetrievalSettings(ByLanguage):
     kind: Literal["mini"]
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
-        """See `Benchmark.paths`."""
         return {code: [f"{world}/retrieval/{code}-{self.pivot}.tsv.gz"] for code in self.languages}
 
 

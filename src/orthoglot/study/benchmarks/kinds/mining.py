@@ -55,11 +55,9 @@ class MiningSettings(Benchmark):
 
     @property
     def codes(self) -> set[str]:
-        """See `Benchmark.codes`."""
         return {code for pair in self.pairs for code in parse_pair(pair)}
 
     def within(self, takes: Takes) -> Self | None:
-        """See `Benchmark.within`."""
         return self._narrowed(pairs=taken(self.pairs, lambda pair: takes(*parse_pair(pair))))
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:

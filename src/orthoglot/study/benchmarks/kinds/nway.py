@@ -60,7 +60,6 @@ class NwaySettings(Benchmark):
 
     @property
     def codes(self) -> set[str]:
-        """See `Benchmark.codes`."""
         return set(self.languages)
 
     def within(self, takes: Takes) -> Self | None:
@@ -69,7 +68,6 @@ class NwaySettings(Benchmark):
         return self._narrowed(languages=languages) if len(languages) > 1 else None
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
-        """See `Benchmark.paths`."""
         if self.by_language:
             return {
                 code: [filled(self.files, language=name, mini=world)] for code, name in self.columns.items()

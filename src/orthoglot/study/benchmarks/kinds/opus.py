@@ -48,7 +48,6 @@ class DrawnSettings(WithPivot):
 
     @property
     def release(self) -> OpusSettings:
-        """See `Benchmark.release`."""
         return OpusSettings(
             kind="opus",
             corpus=self.corpus,
@@ -60,7 +59,6 @@ class DrawnSettings(WithPivot):
         )
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
-        """See `Benchmark.paths`."""
         sources = self.release.pair_sources(OPUS)
         return {pair.removeprefix(f"{self.pivot}-"): source["paths"] for pair, source in sources.items()}
 

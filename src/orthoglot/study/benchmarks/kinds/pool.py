@@ -65,7 +65,6 @@ class PoolSettings(Benchmark):
 
     @property
     def codes(self) -> set[str]:
-        """See `Benchmark.codes`."""
         return {*self.languages, *self.asked}
 
     def within(self, takes: Takes) -> Self | None:
@@ -75,7 +74,6 @@ class PoolSettings(Benchmark):
         return self._narrowed(languages=languages, asked=asked) if enough else None
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
-        """See `Benchmark.paths`."""
         if self.form == "xquad-r":
             return {code: [filled(self.questions, "questions", language=code)] for code in self.codes}
         named = {"questions": self.questions, "candidates": self.candidates}

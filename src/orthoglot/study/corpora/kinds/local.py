@@ -56,7 +56,6 @@ class LocalSettings(PairedSettings):
         return self
 
     def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
-        """See `Corpus.pair_sources`."""
         sources: dict[str, dict[str, Any]] = {}
         for pair, name in by_name(self.pairs).items():
             source, target = parse_pair(pair)

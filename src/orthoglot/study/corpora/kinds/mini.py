@@ -34,7 +34,6 @@ class MiniSettings(Corpus):
     with a gold score."""
 
     def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
-        """See `Corpus.pair_sources`."""
         pairs = [f"{self.pivot}-{language}" for language in self.languages]
         return {pair: {"kind": "opus", "paths": [f"{root}/opus/{pair}.zip"]} for pair in pairs}
 

@@ -50,7 +50,6 @@ class MultiParallelSettings(Corpus):
         return {code: filled(self.files, language=name) for code, name in by_name(self.languages).items()}
 
     def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
-        """See `Corpus.pair_sources`."""
         pivot = self._paths[self.pivot]
         return {
             f"{self.pivot}-{code}": {"kind": "multi-parallel", "paths": [pivot, path]}

@@ -129,7 +129,6 @@ class OpusSettings(PairedSettings):
         return {f"{self.preprocess}/{name}": name for name in names}
 
     def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
-        """See `Corpus.pair_sources`."""
         about: dict[str, Any] = {"kind": "opus"}
         if self.preprocess != "moses":
             about |= {"corpus": self.corpus, "preprocess": self.preprocess}

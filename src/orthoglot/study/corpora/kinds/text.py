@@ -35,7 +35,6 @@ class TextCorpusSettings(Corpus):
         return MINI in self.files
 
     def texts(self, root: str) -> dict[str, str]:
-        """See `Corpus.texts`."""
         return {code: filled(self.files, language=code, mini=root) for code in self.languages}
 
 

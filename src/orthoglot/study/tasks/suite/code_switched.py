@@ -28,7 +28,6 @@ class CodeSwitched(Retrieval):
     seed: int = 1  # of the draw
 
     def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
-        """See `Retrieval.score`."""
         pairs = self.pairs
         generator = np.random.default_rng(derive(self.seed, "examples", self.dataset, pairs.pair))
         drawn = sorted(generator.permutation(len(pairs.originals))[:SHOWN].tolist())
