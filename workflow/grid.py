@@ -21,12 +21,12 @@ from orthoglot.languages import parse_pair
 from orthoglot.study import config
 from orthoglot.study.benchmarks.base import Benchmark
 from orthoglot.study.config import EncoderSettings
+from orthoglot.study.corpora.patterns import here
 from orthoglot.study.finetuning.settings import FINE_TUNED, FineTuningSettings
 from orthoglot.study.jobs.digests import SOURCE, digest
 from orthoglot.study.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS, SUITES
 from orthoglot.study.pretraining.kinds import SAVED_AS
 from orthoglot.study.pretraining.settings import TrainingSettings
-from orthoglot.text.patterns import here
 
 # Settings of a corpus that its files do not depend on: they say what is read of them.
 NOT_FETCHED = {"max_pairs", "unless_in", "listed", "obtain"}

@@ -17,10 +17,10 @@ from orthoglot.formats.sources import read_source
 from orthoglot.languages import parse_pair
 from orthoglot.study import config
 from orthoglot.study.corpora.base import parsed
+from orthoglot.study.corpora.patterns import here
 from orthoglot.study.fetching import files
 from orthoglot.study.fetching.lock import CACHE, LOCK
 from orthoglot.text.bitext import LeftOut
-from orthoglot.text.patterns import here
 from orthoglot.text.shifts import Run, without_runs
 
 RECORD = Path("measurements/not-parallel/shifts.csv")

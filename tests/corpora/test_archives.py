@@ -13,7 +13,7 @@ import pytest
 from isal import isal_zlib
 
 from orthoglot.errors import DataError
-from orthoglot.text.archives import MAX_MEMBERS, extract, opened
+from orthoglot.study.corpora.archives import MAX_MEMBERS, extract, opened
 
 TEXT = "".join(f"line {number} of a text\n" for number in range(500)).encode()
 

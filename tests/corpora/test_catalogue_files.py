@@ -15,10 +15,10 @@ from orthoglot.languages import parse_pair
 from orthoglot.study import config
 from orthoglot.study.benchmarks.collect import collect
 from orthoglot.study.corpora.base import parsed
+from orthoglot.study.corpora.patterns import here
 from orthoglot.study.fetching import lock as locks
 from orthoglot.study.fetching.files import MIRROR, fetch, remote_files
 from orthoglot.text.bitext import SentencePair
-from orthoglot.text.patterns import here
 
 ROOT = Path(__file__).parents[2]
 LOCK = ROOT / "fetched.lock"

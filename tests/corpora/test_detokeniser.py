@@ -17,10 +17,10 @@ from orthoglot.formats.sources import read_source
 from orthoglot.languages import parse_pair
 from orthoglot.study.corpora.base import parsed
 from orthoglot.study.corpora.kinds.local import LocalSettings
+from orthoglot.study.corpora.patterns import here
 from orthoglot.study.fetching.files import MIRROR, fetch
 from orthoglot.text.bitext import Item, LeftOut, SentencePair, bad_row
 from orthoglot.text.detokeniser import detokenised
-from orthoglot.text.patterns import here
 
 WORDS = ["Haus", "mere", "kala", "घर", "ගෙදර", "road", "Z", "12", "3.5", "10,000", "well-known"]
 ENDS = ["", ",", ";", ":", "%"]

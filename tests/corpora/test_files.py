@@ -21,9 +21,9 @@ from workspace import Workspace
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.study.benchmarks.collect import collect
 from orthoglot.study.benchmarks.kinds.local import SETTINGS, read
+from orthoglot.study.corpora.patterns import name_of
 from orthoglot.study.fetching import download as download_module
 from orthoglot.study.fetching.files import MIRROR, fetch, remote_files
-from orthoglot.text.patterns import name_of
 
 HOST = "raw.example.org"
 FOLDER = "owner/LASER/0123abc/data/tatoeba/v1"

@@ -29,9 +29,9 @@ import pytest
 from lying_server import Answer, LyingServer, chunked, endless, head
 
 from orthoglot.errors import DataError, OfflineError, one_line
+from orthoglot.study.corpora.archives import check_zip
 from orthoglot.study.fetching import download as module
 from orthoglot.study.fetching.download import ask, download
-from orthoglot.text.archives import check_zip
 
 
 def _zip(seed: int) -> bytes:

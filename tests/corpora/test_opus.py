@@ -19,11 +19,11 @@ from opustools import OpusGet
 
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.formats.sources import read_source
+from orthoglot.study.corpora.archives import check_zip
 from orthoglot.study.corpora.kinds.opus import OpusSettings, Source, read_moses_zip
 from orthoglot.study.fetching import download as download_module
 from orthoglot.study.fetching import opus as opus_module
 from orthoglot.study.fetching.opus import fetch, list_entries
-from orthoglot.text.archives import check_zip
 
 PAIRS = [(f"kuna {n}", f"what {n}") for n in range(300)]
 PACKAGES = {

@@ -25,13 +25,13 @@ from orthoglot.study.benchmarks.base import Benchmark
 from orthoglot.study.corpora import kinds as corpus_kinds
 from orthoglot.study.corpora.base import Corpus
 from orthoglot.study.corpora.kinds.opus import OpusSettings
+from orthoglot.study.corpora.patterns import name_of
 from orthoglot.study.finetuning.settings import FINE_TUNED, RECIPES, FineTuningSettings, Stage
 from orthoglot.study.finetuning.stages import can_be_taught, refusal, stages
 from orthoglot.study.pretraining import kinds as encoder_kinds
 from orthoglot.study.pretraining.kinds.ems import EmsSettings
 from orthoglot.study.pretraining.settings import EncoderNetwork, TrainingSettings
 from orthoglot.study.tasks.settings import EvaluationSettings
-from orthoglot.text.patterns import name_of
 from orthoglot.text.splitting import SplitSettings
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 

@@ -14,8 +14,8 @@ from pydantic import Field
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import canonical, iso3, parse_pair
 from orthoglot.settings import Language, Name, Settings
+from orthoglot.study.corpora.patterns import MINI, OPUS, filled, is_address
 from orthoglot.text.bitext import read_rows
-from orthoglot.text.patterns import MINI, OPUS, filled, is_address
 
 if TYPE_CHECKING:
     from orthoglot.study.corpora.kinds.opus import OpusSettings

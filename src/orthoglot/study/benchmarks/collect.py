@@ -12,7 +12,7 @@ from orthoglot.errors import ConfigError, DataError
 from orthoglot.registry import load
 from orthoglot.study.benchmarks import kinds
 from orthoglot.study.benchmarks.base import SOURCE, Benchmark
-from orthoglot.text.patterns import here
+from orthoglot.study.corpora.patterns import here
 
 
 def collect(settings: Benchmark, raw: Path | None, output: Path, fetched: Path | None = None) -> None:

@@ -15,8 +15,8 @@ from pydantic import Field, model_validator
 from orthoglot.errors import DataError
 from orthoglot.settings import Settings, Whole
 from orthoglot.study.benchmarks.base import Benchmark, PairSet, Paths, Takes, graded_pair, read_tables, taken
+from orthoglot.study.corpora.patterns import MINI, by_name, filled
 from orthoglot.text.bitext import write_pairs
-from orthoglot.text.patterns import MINI, by_name, filled
 from orthoglot.text.tables import places_of, read_table
 
 

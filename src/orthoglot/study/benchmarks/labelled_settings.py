@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from orthoglot.settings import Language, Settings, Whole
 from orthoglot.study.benchmarks.base import Benchmark, Takes, taken
-from orthoglot.text.patterns import MINI, by_name, filled
+from orthoglot.study.corpora.patterns import MINI, by_name, filled
 
 Part = Literal["train", "valid", "test"]
 PARTS: tuple[Part, ...] = ("train", "valid", "test")

@@ -12,7 +12,7 @@ from orthoglot.languages import parse_pair
 from orthoglot.registry import load, names
 from orthoglot.settings import Count, Settings, Whole
 from orthoglot.study.corpora import kinds
-from orthoglot.text.patterns import is_address
+from orthoglot.study.corpora.patterns import is_address
 
 Digest = Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]
 

@@ -21,7 +21,7 @@ from xml.parsers import expat
 from zipfile import ZipFile
 
 from orthoglot.errors import DataError
-from orthoglot.text.archives import MAX_DOCUMENTS, chunks_of, opened
+from orthoglot.study.corpora.archives import MAX_DOCUMENTS, chunks_of, opened
 from orthoglot.text.bitext import Item, LeftOut, SentencePair, bad_row
 from orthoglot.text.xml_memory import FAULTS, parts
 

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 from orthoglot.atomic import link
 from orthoglot.errors import DataError, OfflineError
 from orthoglot.progress import Meter
+from orthoglot.study.corpora.archives import extract, packed_check
+from orthoglot.study.corpora.patterns import name_of
 from orthoglot.study.fetching import lock as locks
 from orthoglot.study.fetching.download import AT_ONCE, OFFLINE, WrongDigestError, WrongSizeError, download
 from orthoglot.study.fetching.lock import Archive
-from orthoglot.text.archives import extract, packed_check
-from orthoglot.text.patterns import name_of
 
 # The environment variable that names a server with copies: an address's host is the first folder of its path there.
 MIRROR = "ORTHOGLOT_MIRROR"
@@ -26,8 +26,8 @@ def fetch(addresses: Iterable[str], output: Path, checkpoint: Path, *, lock: Pat
     """Fetch files, some at once, and take what is wanted out of archives.
 
     Args:
-        addresses: http or https addresses; see `orthoglot.text.patterns.name_of` for a file of an archive, and for
-            where each file will be.
+        addresses: http or https addresses. `orthoglot.study.corpora.patterns.name_of` says how a file of an archive is
+            named, and where each file will be.
         output: an existing folder.
         checkpoint: where finished and half downloads outlive a stopped run.
         lock: file that knows size and SHA-256 of files fetched before, see `orthoglot.study.fetching.lock`; new ones

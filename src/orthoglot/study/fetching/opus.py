@@ -25,11 +25,11 @@ from orthoglot.atomic import link
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.languages import of_locale, parse_pair
 from orthoglot.progress import Done, Meter
+from orthoglot.study.corpora.archives import MAX_DOCUMENTS, check_zip, opened, packed_check
 from orthoglot.study.corpora.kinds.opus import OpusSettings, Preprocess, members
 from orthoglot.study.fetching import lock as opus_lock
 from orthoglot.study.fetching.download import AT_ONCE, OFFLINE, WrongSizeError, ask, download, sha256_of
 from orthoglot.study.fetching.lock import Archive
-from orthoglot.text.archives import MAX_DOCUMENTS, check_zip, opened, packed_check
 from orthoglot.text.bitext import CHUNK_BYTES
 
 # The environment variable that names a server with OPUS's files; it gets their paths as OPUS's own server does.

@@ -17,8 +17,8 @@ from orthoglot.errors import DataError
 from orthoglot.languages import has_spaces, parse_pair
 from orthoglot.streams import derive
 from orthoglot.study.benchmarks.base import PairSet, Paths, TextsByLanguage, read_tables
+from orthoglot.study.corpora.patterns import MINI
 from orthoglot.text.bitext import read_lines, read_pairs, write_pairs
-from orthoglot.text.patterns import MINI
 
 CODE_SWITCHED = "code-switched"
 # A word between the punctuation around it.

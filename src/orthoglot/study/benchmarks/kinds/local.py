@@ -12,8 +12,8 @@ from pydantic import model_validator
 
 from orthoglot.languages import parse_pair
 from orthoglot.study.benchmarks.base import ByLanguage, PairSet, Paths, TextsByLanguage, read_tables
+from orthoglot.study.corpora.patterns import MINI
 from orthoglot.text.bitext import read_pairs, write_pairs
-from orthoglot.text.patterns import MINI
 
 
 class RetrievalSettings(TextsByLanguage):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from orthoglot.study.benchmarks.base import ByLanguage
 from orthoglot.study.benchmarks.kinds.local import collect
-from orthoglot.text.patterns import MINI
+from orthoglot.study.corpora.patterns import MINI
 
 __all__ = ["SETTINGS", "collect"]
 

@@ -16,8 +16,8 @@ from pydantic import Field, model_validator
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
 from orthoglot.study.benchmarks.base import Benchmark, Paths, Takes, taken
+from orthoglot.study.corpora.patterns import MINI, filled
 from orthoglot.text.bitext import read_rows, write_pairs
-from orthoglot.text.patterns import MINI, filled
 
 TEST, TRAIN = "mining", "mining-train"
 

@@ -16,8 +16,8 @@ from pydantic import Field, model_validator
 from orthoglot.errors import DataError
 from orthoglot.settings import Language
 from orthoglot.study.benchmarks.base import Benchmark, Paths, Takes, taken
+from orthoglot.study.corpora.patterns import MINI, by_name, filled
 from orthoglot.text.bitext import MERGED, read_lines, read_rows, write_pairs
-from orthoglot.text.patterns import MINI, by_name, filled
 from orthoglot.text.tables import places_of
 
 NWAY = "nway.tsv.gz"

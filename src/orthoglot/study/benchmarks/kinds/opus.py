@@ -20,8 +20,8 @@ from orthoglot.study.benchmarks.base import PairSet, Paths, WithPivot, read_tabl
 from orthoglot.study.benchmarks.distinct_sample import sample
 from orthoglot.study.corpora.base import parsed
 from orthoglot.study.corpora.kinds.opus import OpusSettings
+from orthoglot.study.corpora.patterns import MINI, OPUS
 from orthoglot.text.bitext import SentencePair, write_pairs
-from orthoglot.text.patterns import MINI, OPUS
 
 
 class DrawnSettings(WithPivot):

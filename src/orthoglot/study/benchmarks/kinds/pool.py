@@ -19,8 +19,8 @@ from orthoglot.errors import DataError
 from orthoglot.languages import canonical
 from orthoglot.settings import Language
 from orthoglot.study.benchmarks.base import Benchmark, Paths, Takes, taken, well_formed
+from orthoglot.study.corpora.patterns import MINI, filled
 from orthoglot.text.bitext import read_json, read_rows, unpacked, write_pairs
-from orthoglot.text.patterns import MINI, filled
 from orthoglot.text.sentences import split
 from orthoglot.text.tables import places_of
 

@@ -11,7 +11,7 @@ from orthoglot.formats.forms import ENDINGS, OF_MANY_PAIRS, form_of
 from orthoglot.languages import parse_pair
 from orthoglot.settings import Count
 from orthoglot.study.corpora.base import PairedSettings
-from orthoglot.text.patterns import by_name, filled
+from orthoglot.study.corpora.patterns import by_name, filled
 
 FORMS = {**ENDINGS, ".parquet": "parquet"}
 

@@ -12,8 +12,8 @@ from pydantic import Field, model_validator
 from orthoglot.formats import base
 from orthoglot.settings import Language
 from orthoglot.study.corpora.base import Corpus
+from orthoglot.study.corpora.patterns import by_name, filled
 from orthoglot.text.bitext import MERGED, Item, LeftOut, SentencePair, read_pairs
-from orthoglot.text.patterns import by_name, filled
 
 
 class MultiParallelSettings(Corpus):

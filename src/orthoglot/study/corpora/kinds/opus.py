@@ -17,9 +17,9 @@ from orthoglot.errors import DataError
 from orthoglot.formats import base
 from orthoglot.languages import canonical, is_spelling, of_locale, parse_pair, spellings, tags_of_pair
 from orthoglot.settings import Language, Name
+from orthoglot.study.corpora.archives import opened
 from orthoglot.study.corpora.base import Digest, PairedSettings
 from orthoglot.study.corpora.xces import Form, Threshold, read_alignments
-from orthoglot.text.archives import opened
 from orthoglot.text.bitext import CHUNK_BYTES, Item, aligned, decoded
 
 # The names that `opus_get` and `opus_read` of opustools have for them.

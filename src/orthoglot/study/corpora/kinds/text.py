@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from orthoglot.settings import Language
 from orthoglot.study.corpora.base import Corpus
-from orthoglot.text.patterns import MINI, filled
+from orthoglot.study.corpora.patterns import MINI, filled
 
 
 class TextCorpusSettings(Corpus):
