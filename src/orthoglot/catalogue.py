@@ -115,15 +115,16 @@ def encoders(params: Path) -> dict[str, EncoderEntry]:
     """
     values = mapping(params)
     entries = section("encoders", values, params)
-    settings = kinds.settings()
+    frozen = kinds.settings()
+    settings: dict[str, type[EncoderEntry]] = {**frozen, **dict.fromkeys(TRAINED, TrainedEntry)}
     checked_entries: dict[str, EncoderEntry] = {}
     with naming_file(values, params):
-        fields = {kind: frozenset(of_kind.model_fields) for kind, of_kind in settings.items()}
+        fields = {kind: frozenset(of_kind.model_fields) for kind, of_kind in frozen.items()}
         for name, entry in resolved("encoders", entries, fields).items():
             kind = entry.get("kind") if isinstance(entry, dict) else None
-            known(kind, {*settings, *TRAINED}, f"encoders.{name}.kind")
+            known(kind, settings, f"encoders.{name}.kind")
             try:
-                checked_entries[name] = checked(settings.get(kind, TrainedEntry), entry)
+                checked_entries[name] = checked(settings[str(kind)], entry)
             except ConfigError as error:
                 raise ConfigError(f"encoders.{name}: {error}") from error
     return checked_entries
