@@ -245,9 +245,9 @@ def test_modules_of_a_sentence_transformers_folder_are_kept_but_for_its_normaliz
     (tmp_path / "st/encoder.json").write_text(
         json.dumps({"kind": "sentence-transformers", "checkpoint": ".", "revision": "local", "name": "st"})
     )
-    modules, prefix = encoder_modules(tmp_path / "st")
+    modules, prompts = encoder_modules(tmp_path / "st")
     assert [type(one).__name__ for one in modules] == ["Transformer", "Pooling", "Dense"]
-    assert prefix == ""
+    assert prompts == {}
     rebuilt = SentenceTransformer(modules=modules, device="cpu")
     found = rebuilt.encode(SENTENCES)
     np.testing.assert_allclose(unit(found), original.encode(SENTENCES), atol=1e-6)

@@ -189,7 +189,7 @@ def test_a_third_language_is_noticed_by_its_angle() -> None:
     assert 360 <= len(kept) < 400
     angles = np.arccos(kept @ sides.target / np.linalg.norm(kept, axis=1))
     deviation = 1.4826 * np.median(np.abs(angles - np.median(angles)))
-    assert sides.around_target == pytest.approx(np.median(angles) + 2.5 * deviation, rel=1e-6)
+    assert sides.target_radius == pytest.approx(np.median(angles) + 2.5 * deviation, rel=1e-6)
 
 
 def test_what_is_far_from_both_languages_is_not_called_untranslated() -> None:

@@ -18,13 +18,13 @@ def texts_by_pair(
     columns: Sequence[str | int] = (),
     standard_input: Path | None = None,
 ) -> dict[str, list[Source]]:
-    """{language pair: texts} of a command line: each text a file of `source_of`, or two joined by a comma.
+    """{language pair: texts} of a command line.
 
     Args:
-        bitext: the texts.
-        pairs: the language pair of each, with region or script where a memory has several: en-pt_BR.
-        columns: see `source_of`.
-        standard_input: where the text "-" is kept, which is read more than once.
+        bitext: The texts, each a file of `source_of`, or two joined by a comma.
+        pairs: The language pair of each, with region or script where a memory has several: en-pt_BR.
+        columns: See `source_of`.
+        standard_input: Where the text "-", which is read more than once, is kept.
     Raises:
         ConfigError: not as many pairs as texts, see `source_of`, or see `tags_of_pair`.
         DataError: a file is missing.
@@ -57,22 +57,20 @@ def texts_by_pair(
 
 
 def check_new(folder: Path) -> None:
-    """Refuse to write where something is.
-
-    Raises:
-        ConfigError: the folder, or a file of that name, exists.
-    """
+    """Refuse to write where something is, by a ConfigError."""
     if folder.exists():
         raise ConfigError(f"{folder}: exists; remove it first or name another folder")
 
 
-def check_model(folder: Path) -> None:
-    """Refuse a folder that is no model, with what to do.
+def check_model(folder: Path | None) -> None:
+    """Refuse a folder that is no model, with what to do; it takes no time, so call it before texts are read.
 
     Raises:
         ConfigError: it holds none of encoder.json, decomposer.json and the modules.json of sentence-transformers.
     """
-    if any((folder / name).is_file() for name in ("encoder.json", "decomposer.json", "modules.json")):
+    if folder is None or any(
+        (folder / name).is_file() for name in ("encoder.json", "decomposer.json", "modules.json")
+    ):
         return
     fault = "holds neither encoder.json nor decomposer.json" if folder.is_dir() else "no such folder"
     if (folder / "config.json").is_file():
@@ -99,22 +97,14 @@ def check_best(best: int, retrieval: str, neighborhood: int) -> None:
 
 
 def check_between_0_and_1(**values: float) -> None:
-    """Refuse shares that are not above 0 and below 1.
-
-    Raises:
-        ConfigError: one is not.
-    """
+    """Refuse shares that are not above 0 and below 1, by a ConfigError."""
     for name, value in values.items():
         if not 0 < value < 1:
             raise ConfigError(f"{name.replace('_', ' ')} {value}: write a number between 0 and 1")
 
 
 def check_share(share: float | None, among: bool) -> None:
-    """Refuse a share that is no share, and none where there is no text to estimate it from.
-
-    Raises:
-        ConfigError: see above.
-    """
+    """Refuse a share that is no share, and none where there is no text to estimate it from, by a ConfigError."""
     if share is not None:
         check_between_0_and_1(share=share)
     elif not among:

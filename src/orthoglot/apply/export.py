@@ -92,31 +92,29 @@ def export(
         decomposer, home = opened(model_folder)
         head = steps(decomposer, part, code, str(model_folder))
     with quiet():
-        modules, prefix = encoder_modules(home)
+        modules, prompts = encoder_modules(home)
         model = Model(load_encoder(home, "cpu"), decomposer)
         ours = model.encode(PROBES, part=part or "sentence", language=code)
         origin = provenance(model_folder, home, decomposer, licence)
         if decomposer is None:
+            weights = None
             model_card = encoder_card(home, name, origin=origin, records=records)
         else:
             ours = unit(ours)
-            options: dict[str, Any] = {"part": part, "language": code, "origin": origin, "records": records}
-            model_card = decomposer_card(model_folder, home, decomposer, name, **options)
-        prompts: dict[str, Any] = (
-            {"prompts": {"prefix": prefix}, "default_prompt_name": "prefix"} if prefix else {}
-        )
+            weights = receipts.file_digest(model_folder / WEIGHTS)
+            model_card = decomposer_card(
+                model_folder,
+                home,
+                decomposer,
+                name,
+                part=part or PARTS[0],
+                language=code,
+                origin=origin,
+                records=records,
+            )
+        made_of = [__version__, identity(home), weights, part, code]
         exported = SentenceTransformer(modules=[*modules, *head], device="cpu", **prompts)
-        logger.info("comparing with orthoglot's own vectors on %d sample sentences", len(PROBES))
-        with atomic.building(output) as partial:
-            check_new(output)  # another process may have written it meanwhile
-            off = _saved(exported, ours, partial, output)
-            (partial / "README.md").write_text(model_card, encoding="utf-8")
-            if origin.licence_file:
-                shutil.copyfile(origin.licence_file, partial / origin.licence_file.name)
-            weights = receipts.file_digest(model_folder / WEIGHTS) if decomposer else None
-            made_of = [__version__, identity(home), weights, part, code]
-            receipts.write(partial, receipts.digest_of(made_of), without=["README.md"])
-    return off
+        return _write(exported, ours, output, model_card, origin.licence_file, made_of)
 
 
 def export_split(
@@ -145,34 +143,58 @@ def export_split(
         ours = unit(getattr(decomposer.transform(sentences, code or ""), part))
         nowhere = Path(place) / "split"  # no folder has records of the split
         origin = provenance(nowhere, home, decomposer, licence)
-        described = replace(decomposer, encoder=name, identity=identity(home))
-        options: dict[str, Any] = {"part": part, "language": code, "origin": origin, "records": None}
-        model_card = decomposer_card(nowhere, home, described, output.resolve().name, **options)
+        model_card = decomposer_card(
+            nowhere,
+            home,
+            replace(decomposer, encoder=name, identity=identity(home)),
+            output.resolve().name,
+            part=part,
+            language=code,
+            origin=origin,
+            records=None,
+        )
+        maps = [array.tobytes().hex() for array in affine(decomposer, part, code)]
+        made_of = [__version__, identity(home), maps, part, code]
         exported = SentenceTransformer(modules=[*modules, *head], device="cpu", **prompts)
-        with atomic.building(output) as partial:
-            off = _saved(exported, ours, partial, output)
-            (partial / "README.md").write_text(model_card, encoding="utf-8")
-            if origin.licence_file:
-                shutil.copyfile(origin.licence_file, partial / origin.licence_file.name)
-            maps = [array.tobytes().hex() for array in affine(decomposer, part, code)]
-            made_of = [__version__, identity(home), maps, part, code]
-            receipts.write(partial, receipts.digest_of(made_of), without=["README.md"])
+        return _write(exported, ours, output, model_card, origin.licence_file, made_of)
+
+
+def _write(
+    exported: SentenceTransformer,
+    ours: np.ndarray,
+    output: Path,
+    model_card: str,
+    licence_file: Path | None,
+    made_of: list[object],
+) -> float:
+    """Write a folder once its vectors of the sample sentences are compared with orthoglot's own; see `export`."""
+    logger.info("comparing with orthoglot's own vectors on %d sample sentences", len(PROBES))
+    with atomic.building(output) as partial:
+        check_new(output)  # another process may have written it meanwhile
+        exported.save(str(partial), create_model_card=False)
+        written = SentenceTransformer(str(partial), device="cpu", local_files_only=True)
+        theirs = written.encode(list(PROBES), show_progress_bar=False)
+        off = float((np.abs(theirs - ours) / np.linalg.norm(ours, axis=1, keepdims=True)).max())
+        if not off <= TOLERANCE:
+            raise DataError(
+                f"{output}: the export differs from orthoglot's vectors by {off:.1e} of their length"
+            )
+        (partial / "README.md").write_text(model_card, encoding="utf-8")
+        if licence_file:
+            shutil.copyfile(licence_file, partial / licence_file.name)
+        receipts.write(partial, receipts.digest_of(made_of), without=["README.md"])
     return off
 
 
 def _given(
     encoder: SentenceTransformer | str | Path, place: Path
 ) -> tuple[Path, list[nn.Module], dict[str, Any]]:
-    """The folder with encoder.json of an encoder, its modules and its prompts; what is written is below `place`.
-
-    Raises:
-        ConfigError: see `Decomposer.export`.
-    """
+    """The folder with encoder.json of an encoder, its modules and its prompts; what is written is below `place`."""
     if not isinstance(encoder, SentenceTransformer | str | Path):
         raise TypeError(
             f"the encoder is {type(encoder).__name__}; give a SentenceTransformer, or the folder of the encoder"
         )
-    name = ""
+    name, folder = "", place / "saved"
     if isinstance(encoder, SentenceTransformer):
         if encoder.truncate_dim is not None:
             raise ConfigError(
@@ -189,15 +211,12 @@ def _given(
                 f"the encoder cannot be opened without its own code ({strange[0].__qualname__})"
             )
         name = Path(encoder.model_card_data.base_model or "encoder").name
-        folder = place / "saved"
         encoder.save(str(folder), create_model_card=False)
     else:
         folder = Path(encoder)
         check_model(folder)
     if (folder / "encoder.json").is_file():
-        modules, prefix = encoder_modules(folder)
-        prompts = {"prompts": {"prefix": prefix}, "default_prompt_name": "prefix"} if prefix else {}
-        return folder, modules, prompts
+        return folder, *encoder_modules(folder)
     if not (folder / "modules.json").is_file():
         raise ConfigError(
             f"{folder}: a decomposer; give the folder of the encoder whose vectors it was fitted to"
@@ -233,22 +252,6 @@ def steps(decomposer: Decomposer, part: str, language: str | None, name: str) ->
     split = Dense(decomposer.dim, len(bias), activation_function=nn.Identity())
     split.linear.load_state_dict({"weight": torch.from_numpy(weight), "bias": torch.from_numpy(bias)})
     return [*([Normalize()] if decomposer.unit else []), split, Normalize()]
-
-
-def _saved(exported: SentenceTransformer, ours: np.ndarray, partial: Path, output: Path) -> float:
-    """Save a model, and compare its vectors of the sample sentences with orthoglot's own; see `export`.
-
-    Raises:
-        DataError: they differ.
-    """
-    exported.save(str(partial), create_model_card=False)
-    written = SentenceTransformer(str(partial), device="cpu", local_files_only=True)
-    theirs = written.encode(list(PROBES), show_progress_bar=False)
-    lengths = np.linalg.norm(ours, axis=1, keepdims=True)
-    off = float((np.abs(theirs - ours) / lengths).max())
-    if not off <= TOLERANCE:
-        raise DataError(f"{output}: the export differs from orthoglot's vectors by {off:.1e} of their length")
-    return off
 
 
 def affine(decomposer: Decomposer, part: str, language: str | None) -> tuple[np.ndarray, np.ndarray]:
@@ -290,8 +293,8 @@ def _map(decomposer: Decomposer, part: str, language: str) -> tuple[np.ndarray, 
     return np.ascontiguousarray(weight, dtype=np.float32), images[0].astype(np.float32)
 
 
-def encoder_modules(home: Path) -> tuple[list[nn.Module], str]:
-    """The modules that give an encoder's sentence vector, not normalised, and its prefix.
+def encoder_modules(home: Path) -> tuple[list[nn.Module], dict[str, Any]]:
+    """The modules that give an encoder's sentence vector, not normalised, and the prompts of a SentenceTransformer.
 
     Raises:
         ConfigError: an encoder that sentence-transformers has no modules for.
@@ -305,14 +308,15 @@ def encoder_modules(home: Path) -> tuple[list[nn.Module], str]:
             f"encoder {described['name']}: cannot be exported: words: moses: its rules depend on the language and are "
             "no steps of the tokenizers library; train with words: unicode"
         )
-    place = checkpoint_folder(home, described)
+    place, prefix = checkpoint_folder(home, described), described.get("prefix")
+    prompts = {"prompts": {"prefix": prefix}, "default_prompt_name": "prefix"} if prefix else {}
     if kind == "sentence-transformers":
         # Stored in float16, it would be opened so; our own vectors are float32.
         whole = SentenceTransformer(str(place), device="cpu", model_kwargs={"dtype": torch.float32}, **LOCAL)
         drop_normalize(whole)
         whole.max_seq_length = described.get("max_tokens") or whole.max_seq_length
-        return list(whole), described.get("prefix", "")
-    return _pooled(place, described), described["prefix"]
+        return list(whole), prompts
+    return _pooled(place, described), prompts
 
 
 def _pooled(place: Path, described: dict[str, Any]) -> list[nn.Module]:

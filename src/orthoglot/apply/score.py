@@ -60,10 +60,11 @@ class Sides(NamedTuple):
     """What the two languages look like."""
 
     source: np.ndarray  # mean language part of the sources, of length 1
-    target: np.ndarray  # of the translations
-    # the largest angle with `source`, in radians, of a language part of the same language
-    around_source: float = np.pi
-    around_target: float = np.pi  # the same of `target`
+    target: np.ndarray  # mean language part of the translations, of length 1
+    source_radius: float = (
+        np.pi
+    )  # largest angle (radians) between `source` and a language part of that language
+    target_radius: float = np.pi  # largest angle between `target` and a language part of that language
 
 
 def score(
@@ -75,79 +76,84 @@ def score(
     identify: bool = True,
     words: bool = False,
 ) -> Iterator[Scored]:
-    """The cosine of the meaning parts of each pair, or -1 where the second text is no translation.
+    """Yield the cosine of the meaning parts of each pair, and a flag where the second text may be no translation.
 
-    A pair is flagged "blank" if a side has no text, "copy" if both have the same letters and digits, and "no_letters"
-    if a side has no letter. A language identifier flags "untranslated" a translation in the source's language, and
-    "other_language" one in a third, see `identified`; this last one keeps its score. It guesses at fewer than 20 bytes.
-    What it lets pass, the language parts may call "untranslated?" or "other_language?": see the functions of these
-    names. Such a guess leaves the score as it is. What the language parts look like is learnt from the first `block`
-    pairs, see `means`. An encoder without a decomposer has no language parts, and a method with weights for each
-    language none that tell languages apart: then nothing is guessed, which is logged. The pairs of a run whose
-    translations stand some lines away, by what the sides share or by the vectors of a block, are flagged "shifted", and
-    those of a run that shares nothing "unrelated" (`orthoglot.text.shifts`); their score stays.
+    A flag is the first of these that holds. Those with a question mark are guesses. With "copy" and "untranslated" the
+    score is -1, with "blank" there is none, and the others leave it as it is.
+
+    - "blank": a side has no text.
+    - "copy": both sides have the same letters and digits.
+    - "no_letters": a side has no letter.
+    - "untranslated", "other_language": the language identifier finds the source's language, or a third one, in the
+      translation, see `identified`. With a question mark if the translation has fewer than 20 bytes.
+    - "shifted", "unrelated": the pair is in a run whose translations stand some lines away, or that shares nothing, by
+      words or by vectors (`orthoglot.text.shifts`). They come before guesses.
+    - "untranslated?", "other_language?": the language part is like one of another language, see the functions of these
+      names. What language parts look like is learnt from the first `block` pairs, see `means`. Without a decomposer,
+      and with weights for each language, they tell nothing, which is logged.
 
     Args:
-        model: as of `Model.load`.
-        pairs: source and translation.
-        languages: of the two sides, where the model needs them, and for the identifier, which else takes those of a
-            model of one language pair, or the language that most sentences of the first block seem to be in.
-        block: pairs in memory at once.
-        done: gets how many more of the `text_bytes` are done.
-        identify: whether the identifier is asked.
-        words: whether words are compared, too (`orthoglot.apply.words`). How far a word without a counterpart is, is
+        model: A model, see `Model.load`.
+        pairs: Source and translation.
+        languages: The languages of the two sides, for models that need them and for the identifier. If none is given,
+            the identifier takes those of a model of one language pair, or the language of most sentences of a side.
+        block: The pairs in memory at once.
+        done: A function that gets how many more of the `text_bytes` are done.
+        identify: Whether the identifier is asked.
+        words: Whether words are compared, too (`orthoglot.apply.words`). How far a word without a counterpart is, is
             learnt from the first `block` pairs. Each sentence is still encoded once.
     Raises:
         ConfigError: words of an encoder that gives none.
     """
     encoder = encoder_of(model) if words else None
-    runs = flags_of_runs(pairs)
-    guarded, sides, far = _guards(model, len(pairs)), None, None
-    expected = _expected(pairs[:block], _named(model, pairs[:block], languages)) if identify else None
+    run_flags = flags_of_runs(pairs)
+    guarded, sides, far = _tells_languages(model, len(pairs)), None, None
+    expected = _expected(model, pairs[:block], languages) if identify else None
     for start in range(0, len(pairs), block):
         batch = pairs[start : start + block]
-        flags = [_flag(*pair) for pair in batch]
-        rows = [row for row, flag in enumerate(flags) if flag != BLANK]
-        results = [Scored(None, flag, None) for flag in flags]
-        if rows:
-            if expected:
-                for row in rows:
-                    text = batch[row][1]
-                    named = identified(probabilities(text), *expected)
-                    # Few bytes say little of a language.
-                    guess = GUESS if named and len(text.encode()) < SHORT else ""
-                    flags[row] = flags[row] or named + guess
-            source, target, compared = _encoded(model, [batch[row] for row in rows], languages, done, encoder)
+        results = [Scored(None, BLANK, None)] * len(batch)
+        rows = [row for row, pair in enumerate(batch) if all(map(str.strip, pair))]
+        texts = [batch[row] for row in rows]
+        if texts:
+            flags = [_flag(*pair, expected) for pair in texts]
+            source, target, compared = _encoded(model, texts, languages, done, encoder)
             if guarded:
                 sides = sides or means(source.language, target.language)
                 for name, test in ((UNTRANSLATED, untranslated), (OTHER, other_language)):
-                    for row in np.array(rows)[test(target.language, sides)]:
-                        flags[row] = flags[row] or name + GUESS
+                    for place in np.flatnonzero(test(target.language, sides)):
+                        flags[place] = flags[place] or name + GUESS
             meanings = unit(source.meaning), unit(target.meaning)
-            runs |= {start + rows[row]: name for row, name in flags_of_vectors(*meanings).items()}
-            for row in rows:
-                if not flags[row] or flags[row].endswith(GUESS):
-                    flags[row] = runs.get(start + row, flags[row])
-            cosines = np.einsum("nd,nd->n", *meanings).clip(-1, 1)
+            run_flags |= {start + rows[place]: name for place, name in flags_of_vectors(*meanings).items()}
+            for place, row in enumerate(rows):
+                if not flags[place] or flags[place].endswith(GUESS):
+                    flags[place] = run_flags.get(start + row, flags[place])
+            cosines = np.einsum("nd,nd->n", *meanings).clip(-1, 1).tolist()
             if words and far is None:
                 # Copies and repeated pairs would make every other word look far.
-                different = {
-                    batch[row]: comparison.match
-                    for row, comparison in zip(rows, compared, strict=True)
-                    if not flags[row]
-                }
-                far = limits([match for match in different.values() if match.compared])
-            for number, (row, cosine) in enumerate(zip(rows, cosines.tolist(), strict=True)):
-                least = flags[row] in NONE
-                quality = compared[number].words(batch[row], cosine, far, least) if far else None
-                results[row] = Scored(LEAST if least else cosine, flags[row], cosine, quality)
-        done(text_bytes(pair for pair, result in zip(batch, results, strict=True) if result.score is None))
+                unflagged = (place for place, flag in enumerate(flags) if not flag)
+                matches = {texts[place]: compared[place].match for place in unflagged}
+                far = limits([match for match in matches.values() if match.compared])
+            for place, row in enumerate(rows):
+                cosine, least = cosines[place], flags[place] in NONE
+                quality = compared[place].words(texts[place], cosine, far, least) if far else None
+                results[row] = Scored(LEAST if least else cosine, flags[place], cosine, quality)
+        done(text_bytes(batch) - text_bytes(texts))
         yield from results
 
 
 def text_bytes(texts: Iterable[Sequence[str]]) -> int:
     """Bytes of UTF-8 of lists of sentences: a long sentence may take a hundred times as long as a short one."""
     return sum(len(sentence.encode()) for sentences in texts for sentence in sentences)
+
+
+def _flag(source: str, target: str, expected: tuple[frozenset[str], frozenset[str]] | None) -> str:
+    """The flag of a pair by its text alone; `expected` has the identifier's labels of both sides, if it is asked."""
+    if normalised(source) == normalised(target) != "":
+        return COPY
+    if not (has_letter(source) and has_letter(target)):
+        return NO_LETTERS
+    flag = identified(probabilities(target), *expected) if expected else ""
+    return flag + GUESS if flag and len(target.encode()) < SHORT else flag
 
 
 def identified(found: Mapping[str, float], source: frozenset[str], target: frozenset[str]) -> str:
@@ -158,9 +164,9 @@ def identified(found: Mapping[str, float], source: frozenset[str], target: froze
     label of the source has a probability of 0.9.
 
     Args:
-        found: probabilities of labels, highest first.
-        source: labels of the source's language; empty if it is not known.
-        target: of the target's.
+        found: The probabilities of labels, highest first.
+        source: The labels of the source's language; empty if it is not known.
+        target: The labels of the target's language; empty if it is not known.
     """
     best, highest = next(iter(found.items()))
     probability = sum(found[label] for label in target)
@@ -171,42 +177,25 @@ def identified(found: Mapping[str, float], source: frozenset[str], target: froze
     return OTHER if target else ""
 
 
-def _named(
-    model: Model, pairs: Sequence[tuple[str, str]], languages: tuple[str | None, str | None]
-) -> tuple[str | None, str | None]:
-    """The given languages, or those of a model of one language pair, the source's first.
-
-    The source's is that of the two which more sources seem to be in than translations.
-    """
-    fitted = model.decomposer.languages if model.decomposer else []
-    if any(languages) or len(fitted) != 2:
-        return languages
-
-    def more(language: str) -> int:
-        wanted = labels(language)
-        first, second = (sum(next(iter(probabilities(text))) in wanted for text in side) for side in sides)
-        return first - second
-
-    sides = [[pair[side] for pair in pairs if all(map(str.strip, pair))] for side in (0, 1)]
-    first, second = fitted
-    return (first, second) if more(first) >= more(second) else (second, first)
-
-
 def _expected(
-    pairs: Sequence[tuple[str, str]], languages: tuple[str | None, str | None]
-) -> tuple[frozenset[str], frozenset[str]]:
-    """The labels of both sides: those of the given languages, or the label that three quarters of a side have.
-
-    Empty for a language that the identifier does not know, which is logged.
-    """
+    model: Model, pairs: Sequence[tuple[str, str]], languages: tuple[str | None, str | None]
+) -> tuple[frozenset[str], frozenset[str]] | None:
+    """The identifier's labels of both sides, see `score`; None if both seem to be in one language, which is logged."""
+    fitted = model.decomposer.languages if model.decomposer else []
+    if not any(languages) and len(fitted) == 2:
+        pairs_with_text = [pair for pair in pairs if all(map(str.strip, pair))]
+        sources, targets = (_label_counts(pairs_with_text, side) for side in (0, 1))
+        # The source's language is the one that more sources seem to be in than translations.
+        first, second = (sum(sources[label] - targets[label] for label in labels(code)) for code in fitted)
+        languages = (fitted[0], fitted[1]) if first >= second else (fitted[1], fitted[0])
     sides = []
-    for number, (name, language) in enumerate(zip(("source", "target"), languages, strict=True)):
+    for side, (name, language) in enumerate(zip(("source", "target"), languages, strict=True)):
         if language:
             wanted = labels(canonical(language))
         else:
-            texts = [pair[number] for pair in pairs if pair[number].strip()]
-            counts = Counter(next(iter(probabilities(text))) for text in texts)
-            wanted = frozenset(label for label, count in counts.items() if count >= MOST * len(texts))
+            counts = _label_counts(pairs, side)
+            most = MOST * counts.total()
+            wanted = frozenset(label for label, count in counts.items() if count >= most)
         if not wanted:
             about = language or "not known (--source-language and --target-language name them)"
             logger.warning("the identifier cannot check the language of the %s: %s", name, about)
@@ -217,31 +206,32 @@ def _expected(
             "the identifier is not asked: both sides seem to be in one language; --source-language and "
             "--target-language name them"
         )
-        return frozenset(), frozenset()
+        return None
     return sides[0], sides[1]
 
 
+def _label_counts(pairs: Sequence[tuple[str, str]], side: int) -> Counter[str]:
+    """How often each label is the most probable one of a text of this side."""
+    return Counter(next(iter(probabilities(pair[side]))) for pair in pairs if pair[side].strip())
+
+
 def means(source: np.ndarray, target: np.ndarray) -> Sides:
-    """The mean language parts of sources and of translations, and how far from them those of the same language are.
+    """The mean language parts of sources (N, D) and translations (N, D), and how far those of each language reach.
 
     Translations that are nearer to the sources' mean than to their own side's are left out.
-
-    Args:
-        source: language parts (N, D).
-        target: language parts (N, D) of their translations.
     """
-    kept = np.ones(len(target), dtype=bool)
+    own = np.ones(len(target), dtype=bool)  # translations in the language of their side
     for _ in range(ROUNDS):
-        centres = [unit(unit(vectors).mean(axis=0)[None])[0] for vectors in (source, target[kept])]
+        centres = [unit(unit(vectors).mean(axis=0)[None])[0] for vectors in (source, target[own])]
         sides = Sides(centres[0], centres[1])
-        before, kept = kept, ~_nearer_to_source(target, sides)
-        if not kept.any() or (kept == before).all():
+        before, own = own, ~_nearer_to_source(target, sides)
+        if not own.any() or (own == before).all():
             break
-    if not kept.any():
+    if not own.any():
         return sides
     return sides._replace(
-        around_source=_widest(_angles(source, sides.source)),
-        around_target=_widest(_angles(target[kept], sides.target)),
+        source_radius=_radius(_angles(source, sides.source)),
+        target_radius=_radius(_angles(target[own], sides.target)),
     )
 
 
@@ -250,7 +240,7 @@ def untranslated(target: np.ndarray, sides: Sides) -> np.ndarray:
 
     It is nearer to the sources' mean than to its own side's, and within the angle of the former that sources have.
     """
-    return _nearer_to_source(target, sides) & (_angles(target, sides.source) <= sides.around_source)
+    return _nearer_to_source(target, sides) & (_angles(target, sides.source) <= sides.source_radius)
 
 
 def other_language(target: np.ndarray, sides: Sides) -> np.ndarray:
@@ -259,7 +249,7 @@ def other_language(target: np.ndarray, sides: Sides) -> np.ndarray:
     The limit is the median of the angles plus 2.5 times 1.4826 times their median absolute deviation, at least 0.01
     radians: it is learnt from the pairs themselves, most of which have to be in the right language.
     """
-    return _angles(target, sides.target) > sides.around_target
+    return _angles(target, sides.target) > sides.target_radius
 
 
 def _nearer_to_source(target: np.ndarray, sides: Sides) -> np.ndarray:
@@ -271,22 +261,14 @@ def _angles(vectors: np.ndarray, centre: np.ndarray) -> np.ndarray:
     return np.arccos((unit(vectors) @ centre).clip(-1, 1))
 
 
-def _widest(angles: np.ndarray) -> float:
+def _radius(angles: np.ndarray) -> float:
     middle = np.median(angles)
     spread = max(ROBUST * np.median(np.abs(angles - middle)), LEAST_SPREAD)
     return float(middle + FAR * spread)
 
 
-def _flag(source: str, target: str) -> str:
-    if not source.strip() or not target.strip():
-        return BLANK
-    if normalised(source) == normalised(target) != "":
-        return COPY
-    return "" if has_letter(source) and has_letter(target) else NO_LETTERS
-
-
-def _guards(model: Model, count: int) -> bool:
-    """Whether language parts can tell the two languages apart."""
+def _tells_languages(model: Model, count: int) -> bool:
+    """Whether language parts can tell the languages of so many pairs apart; if not, the reason is logged."""
     if model.decomposer is None:
         logger.warning("%s has no decomposer: its vectors tell nothing of languages", model.encoder.name)
         return False
@@ -313,36 +295,39 @@ def _encoded(
     done: Done,
     encoder: ReadsPieces | None,
 ) -> tuple[Parts, Parts, list[Compared]]:
-    """The parts of sources and of translations, and how their words compare if the encoder shall give them."""
-    parts: tuple[list[Parts], list[Parts]] = ([], [])
+    """The parts of sources and of translations, and how their words compare if there is an encoder that gives them."""
+    parts: list[tuple[Parts, Parts]] = []
     compared: list[Compared] = []
     at_once = WORDS_AT_ONCE if encoder else AT_ONCE
     for start in range(0, len(pairs), at_once):
-        texts = [[pair[side] for pair in pairs[start : start + at_once]] for side in (0, 1)]
-        batches: tuple[Parts, ...]
+        sides = [[pair[side] for pair in pairs[start : start + at_once]] for side in (0, 1)]
         if encoder:
             first, second = (
-                encoder.pieces(sentences, language or "", BATCH_TOKENS)
-                for sentences, language in zip(texts, languages, strict=True)
+                encoder.pieces(texts, language or "", BATCH_TOKENS)
+                for texts, language in zip(sides, languages, strict=True)
             )
-            batches, of_words = compare(model, (first, second), languages)
+            both, of_words = compare(model, (first, second), languages)
             compared += of_words
         else:
-            batches = tuple(
-                model.split(model.encode(sentences, part="sentence", language=language), language, partner)
-                for sentences, language, partner in zip(texts, languages, languages[::-1], strict=True)
+            source, target = (
+                model.split(model.encode(texts, part="sentence", language=language), language, partner)
+                for texts, language, partner in zip(sides, languages, languages[::-1], strict=True)
             )
-        for side, batch in zip(parts, batches, strict=True):
-            side.append(batch)
-        done(text_bytes(texts))
-    source, target = (Parts(*map(np.concatenate, zip(*side, strict=True))) for side in parts)
+            both = source, target
+        parts.append(both)
+        done(text_bytes(sides))
+    source, target = (
+        Parts(*map(np.concatenate, zip(*side, strict=True))) for side in zip(*parts, strict=True)
+    )
     return source, target, compared
 
 
-def picture(every: Sequence[Scored]) -> str:
+def picture(scores: Sequence[Scored]) -> str:
     """How many pairs have which score, as SVG: those without a flag, and those with one."""
     values = [
-        {"score": scored.score, "flag": scored.flag or "none"} for scored in every if scored.score is not None
+        {"score": scored.score, "flag": scored.flag or "none"}
+        for scored in scores
+        if scored.score is not None
     ]
     return str(
         svg(

@@ -16,14 +16,15 @@ from orthoglot.cli import options
 from orthoglot.cli.score import ADDED, scores
 from orthoglot.errors import ConfigError, DataError
 
-# Characters of a sentence that the preview prints.
-SHOWN = 40
-# Pairs whose numbers in the file are printed.
-SHOWN_PAIRS = 10
-
 if TYPE_CHECKING:
     from orthoglot.apply.scored import Scored
     from orthoglot.formats.pairs import Pairs
+
+SHOWN = 40  # characters of a sentence that the preview prints
+SHOWN_PAIRS = 10  # pairs whose numbers in the file are printed
+# A side is too long if it is so many times as long as the other, after both are divided by their means.
+TOO_LONG = 3.0
+NUMBERS, LENGTHS = "numbers", "lengths"
 
 
 def filter(
@@ -109,10 +110,8 @@ def filter(
         raise ConfigError("give --output, or --dry-run to see what thresholds would keep")
     options.check_outputs(output, rejected, bad)
     options.check_outputs(rejected, bad, inputs=[*files, *(good or ())])
-    import numpy as np
-
     options.check_model(model)
-    from orthoglot.formats.pairs import listed, read
+    from orthoglot.formats.pairs import read
 
     if threshold is not None and not -1 <= threshold <= 1:
         raise ConfigError(f"--threshold {threshold:g}: scores are between -1 and 1")
@@ -143,15 +142,9 @@ def filter(
             return scored_before(of_pairs, " ".join(map(str, paths)))
         return list(scores(of_pairs, model, device, threads, precision, identify))
 
-    from orthoglot.apply.checks import LENGTHS, NUMBERS, disagreements
-
-    doubts = disagreements(pairs.pairs)
-    # The numbers count of a pair with both.
-    doubted = {
-        int(number): name
-        for name, wanted in ((LENGTHS, drop_lengths), (NUMBERS, drop_numbers))
-        for number in (np.flatnonzero(doubts[name]) if wanted else ())
-    }
+    doubts = _disagreements(pairs.pairs)
+    doubted = dict.fromkeys(doubts[LENGTHS] if drop_lengths else (), LENGTHS)
+    doubted |= dict.fromkeys(doubts[NUMBERS] if drop_numbers else (), NUMBERS)
     if dry_run:
         _preview(pairs, scored_by(pairs, files), drop_guesses, doubted)
         return
@@ -167,38 +160,42 @@ def filter(
                 f"threshold {threshold:.4f}: below it are {loss:.0%} of the good translations", err=True
             )
     assert threshold is not None
+    assert output is not None
     scored_pairs = scored_by(pairs, files)
-    reasons = [
-        _dropped(scored, drop_guesses)
-        or ("" if scored.score is not None and scored.score >= threshold else "low_score")
-        for scored in scored_pairs
-    ]
-    for number, name in doubted.items():
-        reasons[number] = reasons[number] or name
+    reasons = []
+    for number, scored in enumerate(scored_pairs):
+        low = scored.score is None or scored.score < threshold
+        reasons.append(_dropped(scored, drop_guesses) or ("low_score" if low else doubted.get(number, "")))
     if near_duplicates:
         _mark_near_duplicates(pairs, scored_pairs, near_duplicates, reasons)
     if rejected is not None:
         # A score that was there stays as it was written.
         names = ("reason",) if before else (ADDED[0], "reason")
-        cells = ((reason, scored_pairs[number].score) for number, reason in enumerate(reasons))
         dropped = (
-            (number, (reason,) if before else (score, reason))
-            for number, (reason, score) in enumerate(cells)
+            (number, (reason,) if before else (scored_pairs[number].score, reason))
+            for number, reason in enumerate(reasons)
             if reason
         )
         pairs.write(rejected, names, dropped, others="reason", safe=safe_csv)
-    assert output is not None
-    pairs.write(
-        output, (), ((number, ()) for number, reason in enumerate(reasons) if not reason), safe=safe_csv
-    )
+    passed = ((number, ()) for number, reason in enumerate(reasons) if not reason)
+    pairs.write(output, (), passed, safe=safe_csv)
+    _report(threshold, scored_pairs, reasons, doubts, as_json)
+
+
+def _report(
+    threshold: float,
+    scored_pairs: Sequence[Scored],
+    reasons: Sequence[str],
+    doubts: dict[str, list[int]],
+    as_json: bool,
+) -> None:
+    """Print how many pairs passed, why others were dropped, and what is doubtful of those that passed."""
+    from orthoglot.formats.pairs import listed
+
     counts = Counter(reason or "kept" for reason in reasons)
-    guesses = Counter(
-        scored.flag
-        for scored, reason in zip(scored_pairs, reasons, strict=True)
-        if scored.flag and not reason
-    )
-    kept = np.array([not reason for reason in reasons], dtype=bool)
-    rows = {name: (np.flatnonzero(doubt & kept) + 1).tolist() for name, doubt in doubts.items()}
+    passed = [scored for scored, reason in zip(scored_pairs, reasons, strict=True) if not reason]
+    guesses = Counter(scored.flag for scored in passed if scored.flag)
+    rows = {name: [row + 1 for row in numbers if not reasons[row]] for name, numbers in doubts.items()}
     if as_json:
         facts = {"pairs": len(scored_pairs), "threshold": threshold, **counts, "kept_though": dict(guesses)}
         typer.echo(json.dumps(facts | {"disagree": rows}), err=True)
@@ -208,17 +205,29 @@ def filter(
         typer.echo(f"of those kept: {listed(guesses)}; --drop-guesses drops them", err=True)
     for name, numbers in rows.items():
         if numbers:
-            first = ", ".join(map(str, numbers[:SHOWN_PAIRS])) + (
-                " ..." if len(numbers) > SHOWN_PAIRS else ""
-            )
+            first = ", ".join(map(str, numbers[:SHOWN_PAIRS]))
+            more = " ..." if len(numbers) > SHOWN_PAIRS else ""
             typer.echo(
-                f"of those kept: {len(numbers)} differ in {name} (pairs {first}); --drop-{name} drops them",
+                f"of those kept: {len(numbers)} differ in {name} (pairs {first}{more}); --drop-{name} drops them",
                 err=True,
             )
 
 
+def _disagreements(pairs: Sequence[tuple[str, str]]) -> dict[str, list[int]]:
+    """The numbers of the pairs whose sides have different numbers, or of which one side is too long."""
+    from orthoglot.corpora.filters import LengthRatio, Numbers
+
+    rows = [row for row, pair in enumerate(pairs) if all(map(str.strip, pair))]
+    if not rows:
+        return {NUMBERS: [], LENGTHS: []}
+    sides = [pairs[row][0] for row in rows], [pairs[row][1] for row in rows]
+    means = [sum(map(len, side)) / len(rows) for side in sides]
+    rules = {NUMBERS: Numbers(1.0), LENGTHS: LengthRatio(TOO_LONG, means)}
+    return {name: [*compress(rows, ~rule.accepts(rule.scores(sides)))] for name, rule in rules.items()}
+
+
 def _mark_near_duplicates(
-    pairs: Pairs, every: Sequence[Scored], threshold: float, reasons: list[str]
+    pairs: Pairs, scored_pairs: Sequence[Scored], threshold: float, reasons: list[str]
 ) -> None:
     """Give this reason to each pair without one that is a near-duplicate of one with a better score, or earlier.
 
@@ -232,21 +241,20 @@ def _mark_near_duplicates(
         for number, reason in enumerate(reasons)
         if not reason and all(sides := [*map(normalised, pairs.pairs[number])])
     }
-    passed = sorted(keys, key=lambda number: every[number].score or 0.0, reverse=True)
+    passed = sorted(keys, key=lambda number: scored_pairs[number].score or 0.0, reverse=True)
     texts = ["\t".join(keys[number]) for number in passed]
     for number in compress(passed, find_near_duplicates(texts, threshold)):
         reasons[number] = "near_duplicate"
 
 
-def _preview(pairs: Pairs, every: Sequence[Scored], guesses: bool, doubted: Container[int]) -> None:
+def _preview(pairs: Pairs, scored_pairs: Sequence[Scored], guesses: bool, doubted: Container[int]) -> None:
     """Print what ten thresholds would keep of the pairs that are not `doubted`, and the best pair that each drops."""
     from orthoglot.apply.scored import levels
 
-    flags = [_dropped(scored, guesses) for scored in every]
     known = {
         number: scored.score
-        for number, (scored, flag) in enumerate(zip(every, flags, strict=True))
-        if scored.score is not None and not flag and number not in doubted
+        for number, scored in enumerate(scored_pairs)
+        if scored.score is not None and not _dropped(scored, guesses) and number not in doubted
     }
     rows = [("threshold", "keeps", "goes, with its score", "", "")]
     for level in levels(known):
@@ -257,7 +265,7 @@ def _preview(pairs: Pairs, every: Sequence[Scored], guesses: bool, doubted: Cont
             (f"{level.threshold:.4f}", str(level.kept), f"{known[level.best_dropped]:.4f}", source, target)
         )
     options.print_table(rows, right=(0, 1, 2))
-    typer.echo(f"{len(every)} pairs: {len(known)} without a flag")
+    typer.echo(f"{len(scored_pairs)} pairs: {len(known)} without a flag")
 
 
 def scored_before(pairs: Pairs, name: str) -> list[Scored]:

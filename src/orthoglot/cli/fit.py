@@ -58,7 +58,7 @@ def fit(
         typer.Option(min=1, help="longest sentence in tokens; the folder decides if not given, else 128"),
     ] = None,
     prefix: Annotated[str, typer.Option(help="put before every sentence, e.g. 'query: '")] = "",
-    licence: options.Licence = "",
+    licence: Annotated[str, typer.Option(help="of the encoder; as its README says if not given")] = "",
     learning_rate: Annotated[
         float,
         typer.Option(

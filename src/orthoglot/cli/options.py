@@ -1,4 +1,4 @@
-"""Options that several commands share, and what these commands do with them."""
+"""Options that several commands share, and what these commands do with them: check, open a model, keep vectors."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
+from orthoglot.apply.arguments import check_model
 from orthoglot.errors import ConfigError, StoppedError, printable
 from orthoglot.file_lock import locked
 from orthoglot.text.bitext import standard_output
@@ -93,7 +94,6 @@ OwnMean = Annotated[
         OWN_MEAN, help="whether each text has its own mean (PLDA); not if a text is in several languages"
     ),
 ]
-Licence = Annotated[str, typer.Option(help="of the encoder; as its README says if not given")]
 Params = Annotated[
     Path | None,
     typer.Option(help="a params.yaml; the one in this folder, or the one that comes with orthoglot"),
@@ -113,7 +113,6 @@ Columns = Annotated[
         help="of a table: numbers from 1, or names in its first row; those named source,target if not given",
     ),
 ]
-RecordsFile = Annotated[Path, typer.Argument(help="records.jsonl or records.parquet of a report")]
 PAIRS_OUTPUT = "file to write: .tsv, .jsonl or .tmx, also .gz or .zst; - for a TSV on standard output"
 PairsOutput = Annotated[Path, output(PAIRS_OUTPUT)]
 Bad = Annotated[
@@ -129,37 +128,31 @@ SafeCsv = Annotated[
         help="in a TSV put ' before cells that a spreadsheet would take for a formula, those with = + - @ first",
     ),
 ]
-# The help of the commands that read files of pairs.
 SCORED_OUTPUT = f"{PAIRS_OUTPUT}; .po or .xliff of such a file, whose other bytes stay"
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON, with unrounded numbers")]
 
 
 def columns_of(text: str, counts: Sequence[int] = (2,)) -> list[str | int]:
-    """The columns of --columns: numbers if all are, and else names; none of an empty text.
+    """The columns of --columns: numbers if all are, else names; an empty list if the option is not given.
 
     Raises:
-        ConfigError: not as many as `counts` allows, or a number below 1.
+        ConfigError: another number of columns than `counts` allows, one twice, or a number below 1.
     """
     parts = text.split(",") if text else []
     numbers = all(part.isdecimal() for part in parts)
-    twice = len({*parts}) < len(parts)
-    if (
-        len(parts) not in (0, *counts)
-        or "" in parts
-        or twice
-        or (numbers and any(int(part) < 1 for part in parts))
-    ):
+    wrong = "" in parts or len({*parts}) < len(parts) or (numbers and any(int(part) < 1 for part in parts))
+    if wrong or len(parts) not in (0, *counts):
         wanted = " or ".join(map(str, counts))
         raise ConfigError(f"--columns {text}: write {wanted}, by number from 1 or by name, e.g. 2,3 or en,gn")
     return [int(part) if numbers else part for part in parts]
 
 
 class Opened(NamedTuple):
-    """A model, the part of its vectors that a command takes, and where it searches: device and threads."""
+    """A model, and what a command does with it."""
 
     model: Model
-    part: str
-    search: dict[str, Any]
+    part: str  # of its vectors
+    search: dict[str, Any]  # device and threads of a search
 
 
 def open_model(
@@ -169,16 +162,19 @@ def open_model(
     part: str | None = None,
     precision: Precision = "float32",
 ) -> Opened:
-    """Open a model, the ready one if None, with so many threads of the CPU, all there are if None.
+    """Open a model, the ready one if `folder` is None, with so many threads of the CPU.
 
     Call it last: the libraries that it imports take seconds, and a wrong option or absent text fails before.
 
     Raises:
         ConfigError: see `check_model` and `orthoglot.apply.ready.default`.
     """
-    from orthoglot.apply.arguments import check_model
+    if folder is None:
+        from orthoglot.apply import ready
 
-    check_model(folder := model_folder(folder))
+        folder = ready.default()
+        logger.info("model: the ready one, %s", folder)
+    check_model(folder)
     import torch
 
     from orthoglot import load
@@ -187,28 +183,9 @@ def open_model(
     search = {"device": place, "threads": use_threads(threads)}
     model = load(folder, device, precision)
     if model.decomposer is None:
-        logger.info(
-            "%s: the encoder's own vectors; orthoglot fit --encoder %s adds their meaning part", *[folder] * 2
-        )
+        advice = f"orthoglot fit --encoder {folder} adds their meaning part"
+        logger.info("%s: the encoder's own vectors; %s", folder, advice)
     return Opened(model, part or model.usual_part, search)
-
-
-def model_folder(folder: Path | None) -> Path:
-    """The folder that was given, or that of the ready model."""
-    if folder is None:
-        from orthoglot.apply import ready
-
-        folder = ready.default()
-        logger.info("model: the ready one, %s", folder)
-    return folder
-
-
-def check_model(folder: Path | None) -> None:
-    """See `orthoglot.apply.arguments.check_model`; takes no second, so call it before texts are read."""
-    from orthoglot.apply.arguments import check_model as check
-
-    if folder is not None:
-        check(folder)
 
 
 def use_threads(threads: int | None) -> int:
@@ -223,12 +200,9 @@ def use_threads(threads: int | None) -> int:
 def check_outputs(*outputs: Path | None, inputs: Iterable[Path | None] = ()) -> None:
     """Refuse files that cannot be written, before the work; "-" is standard output.
 
-    Args:
-        outputs: to write.
-        inputs: texts that no output may replace.
     Raises:
-        ConfigError: a folder is there, the place is no folder or may not be written to, or two are one file; standard
-            output is closed.
+        ConfigError: a folder is there, the place is no folder or may not be written to, two outputs are one file, or
+            one would replace an input; standard output is closed.
     """
     if STANDARD in outputs:
         standard_output()
@@ -241,20 +215,19 @@ def check_outputs(*outputs: Path | None, inputs: Iterable[Path | None] = ()) -> 
     if replaced := [place for place in places if place in texts]:
         raise ConfigError(f"{replaced[0]} is an input, which this output would replace; name another file")
     for output in outputs:
-        if output is None or output == STANDARD:
-            continue
-        if output.is_dir():
-            raise ConfigError(f"{output} is a folder; name the file to write")
-        check_place(output)
+        if output is not None and output != STANDARD:
+            if output.is_dir():
+                raise ConfigError(f"{output} is a folder; name the file to write")
+            check_place(output)
 
 
 def check_ending(output: Path | None, *endings: str, content: str) -> None:
-    """Refuse a file whose name says that it is of another form.
+    """Refuse a file with another ending than these; "-" and a name without an ending pass.
 
     Args:
-        output: file; "-" and a name without an ending are of any form.
-        endings: of the form.
-        content: what is written, for the message: "vectors".
+        output: The file.
+        endings: Those of the form.
+        content: What is written, for the message: "vectors are written".
     Raises:
         ConfigError: another ending.
     """
@@ -300,14 +273,11 @@ def check_place(output: Path) -> None:
 
 @contextmanager
 def vectors_folder(chosen: Path | None, output: Path) -> Iterator[Path]:
-    """The folder for vectors: one that was chosen, which stays, or OUTPUT.checkpoint, which goes after success.
+    """Yield the folder for vectors: `chosen`, which stays, or OUTPUT.checkpoint, which goes after success.
 
-    Of standard output it is a temporary one, which goes in any case. A second process with the same folder waits for
-    the first. A folder that this process may not write to is only read, and has no lock.
+    For standard output it is a temporary one. A second process with the same folder waits for the first. A folder that
+    this process may not write to is only read, and has no lock.
 
-    Args:
-        chosen: a folder, or None.
-        output: of the command.
     Raises:
         ConfigError: the folder is a file, or may not be made.
         StoppedError: in place of KeyboardInterrupt, where the folder stays; names it.
@@ -337,7 +307,11 @@ def vectors_folder(chosen: Path | None, output: Path) -> Iterator[Path]:
                     f"what is done is kept in {folder}; the same command goes on from there"
                 ) from error
             for path in _content(folder) if chosen is None else ():
-                _remove(path)
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    with suppress(OSError):  # what cannot be removed stays
+                        path.unlink()
     finally:
         if chosen is None or not there:
             with suppress(OSError):  # it holds something
@@ -361,25 +335,13 @@ def _content(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if path.name != LOCK] if folder.is_dir() else []
 
 
-def _remove(path: Path) -> None:
-    """Remove a file or a folder of vectors that are no longer needed; what cannot be removed stays."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-        return
-    with suppress(OSError):
-        path.unlink()
-
-
 def say(line: str) -> None:
-    """Print a line on standard error, with control characters, as names of files can have them, as escapes."""
+    """Print a line on standard error; control characters, which names of files may have, are escaped."""
     typer.echo(printable(line), err=True)
 
 
 def print_table(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> None:
-    """Print cells in columns, two blanks between them; the columns numbered in `right` end together.
-
-    Control characters are escapes: the table is for people.
-    """
+    """Print cells in columns; those numbered in `right` end together. Control characters are escaped."""
     rows = [[*map(printable, row)] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     signs = [">" if place in set(right) else "<" for place in range(len(widths))]

@@ -7,12 +7,10 @@ from typing import Annotated
 
 import typer
 
-from orthoglot.cli import options
-
 
 def table(
     paper: Annotated[str, typer.Argument(help="oracle, seed, ems-encoders, xrete; or claims")],
-    records: options.RecordsFile,
+    records: Annotated[Path, typer.Argument(help="records.jsonl or records.parquet of a report")],
     output: Annotated[Path, typer.Argument(help="folder for the tables as Markdown, HTML, CSV and JSON")],
 ) -> None:
     """Write a paper's tables with a run's numbers, or what ORACLE and SEED claim, tested on a run.
