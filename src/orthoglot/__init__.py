@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,22 +32,17 @@ def load(folder: str | Path | None = None, device: str = "auto", precision: Prec
     return Model.load(folder, device, precision)
 
 
+# Names that need NumPy, scikit-learn or PyTorch, which take seconds to import, and the modules that have them.
+_LATER = {
+    "Decomposer": "apply.estimator",
+    "Model": "apply.model",
+    "mine": "apply.lists",
+    "read_pairs": "formats.pairs",
+    "score": "apply.lists",
+}
+
+
 def __getattr__(name: str) -> Any:
-    """The names that need NumPy, scikit-learn or PyTorch, imported when they are asked for: that takes seconds."""
-    if name == "Decomposer":
-        from orthoglot.apply.estimator import Decomposer
-
-        return Decomposer
-    if name == "Model":
-        from orthoglot.apply.model import Model
-
-        return Model
-    if name == "read_pairs":
-        from orthoglot.formats.pairs import read_pairs
-
-        return read_pairs
-    if name in ("mine", "score"):
-        from orthoglot.apply import lists
-
-        return getattr(lists, name)
-    raise AttributeError(f"module 'orthoglot' has no attribute {name!r}")
+    if name not in _LATER:
+        raise AttributeError(f"module 'orthoglot' has no attribute {name!r}")
+    return getattr(import_module(f"orthoglot.{_LATER[name]}"), name)

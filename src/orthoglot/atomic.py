@@ -86,11 +86,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def check_no_folder(path: Path) -> None:
-    """Refuse a folder where a file belongs.
-
-    Raises:
-        IsADirectoryError: says how to remove it.
-    """
+    """Refuse a folder where a file belongs, by an IsADirectoryError that says how to remove it."""
     if path.is_dir():
         raise IsADirectoryError(
             errno.EISDIR, "a folder is in the place of this file; remove it with rm -r", str(path)
@@ -159,12 +155,8 @@ def reserve(path: Path) -> None:
 def copy_folder(
     source: Path, folder: Path, ignore: Callable[[str, list[str]], set[str]] | None = None
 ) -> None:
-    """Copy a folder's files into another one, which may exist.
+    """Copy a folder's files into another one, which may exist; for `ignore` see `shutil.copytree`.
 
-    Args:
-        source: folder.
-        folder: its copy.
-        ignore: see `shutil.copytree`.
     Raises:
         OSError: the disk has not enough; says how much all files need.
     """
@@ -195,13 +187,9 @@ def _name(error: BaseException, partial: Path, path: Path) -> None:
 def _finish(path: Path) -> None:
     """Write a file to disk, with the mode that the umask gives: some libraries create files as 0600."""
     if path.is_file() and not path.is_symlink():
-        path.chmod(0o666 & ~_umask())
+        os.umask(umask := os.umask(0o077))
+        path.chmod(0o666 & ~umask)
         _sync(path)
-
-
-def _umask() -> int:
-    os.umask(umask := os.umask(0o077))
-    return umask
 
 
 def _sync(path: Path) -> None:

@@ -40,11 +40,7 @@ def folder_of(params: Path) -> Path:
 
 
 def mapping(path: Path) -> dict[str, Any]:
-    """The content of a YAML file of names and settings.
-
-    Raises:
-        ConfigError: it holds something else.
-    """
+    """The content of a YAML file of names and settings; a ConfigError if it holds something else."""
     values = yaml_files.read(path)
     if not isinstance(values, dict):
         raise ConfigError(f"{path}: not a mapping of names to settings")
@@ -55,9 +51,9 @@ def section(name: Section, values: Mapping[str, Any], params: Path) -> dict[str,
     """A section of the catalogue, with the entries that params.yaml adds and changes, as they are written.
 
     Args:
-        name: of the section.
-        values: the content of params.yaml.
-        params: where it lies.
+        name: The name of the section.
+        values: The content of params.yaml.
+        params: Where it lies.
     Raises:
         ConfigError: the section of params.yaml is no mapping.
     """
@@ -71,9 +67,7 @@ def section(name: Section, values: Mapping[str, Any], params: Path) -> dict[str,
 def naming_file(values: Mapping[str, Any], params: Path) -> Iterator[None]:
     """Begin each ConfigError of such a block with the file that has the entry: params.yaml, or one of the catalogue.
 
-    Args:
-        values: the content of params.yaml.
-        params: where it lies.
+    `values` is the content of `params`.
     """
     try:
         yield
@@ -123,8 +117,5 @@ def encoders(params: Path) -> dict[str, EncoderEntry]:
         for name, entry in resolved("encoders", entries, fields).items():
             kind = entry.get("kind") if isinstance(entry, dict) else None
             known(kind, settings, f"encoders.{name}.kind")
-            try:
-                checked_entries[name] = checked(settings[str(kind)], entry)
-            except ConfigError as error:
-                raise ConfigError(f"encoders.{name}: {error}") from error
+            checked_entries[name] = checked(settings[str(kind)], entry, f"encoders.{name}: ")
     return checked_entries

@@ -9,24 +9,9 @@ from typing import Any
 from orthoglot.errors import ConfigError
 
 # Mappings that are one value: they are replaced as a whole.
-WHOLE = frozenset(
-    {
-        "elsewhere",
-        "label_names",
-        "languages",
-        "max_pairs",
-        "packages",
-        "pairs",
-        "recipes",
-        "segmenters",
-        "sha256",
-        "spelling",
-        "spellings",
-        "terms",
-    }
-)
+WHOLE = "elsewhere label_names languages max_pairs packages pairs recipes segmenters sha256 spelling spellings terms"
 # What an entry says about itself and does not hand on.
-OWN = frozenset({"host"})
+OWN = "host"
 
 
 def merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,7 +21,9 @@ def merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
     (another kind has other settings), or if its key is in `WHOLE`. Other values, lists included, replace the old ones.
     """
     return {**values} | {
-        name: merged(values[name], new) if name not in WHOLE and _are_alike(values.get(name), new) else new
+        name: merged(values[name], new)
+        if name not in WHOLE.split() and _are_alike(values.get(name), new)
+        else new
         for name, new in changes.items()
     }
 
@@ -55,9 +42,9 @@ def resolved(section: str, entries: Any, fields: Mapping[str, Collection[str]]) 
     `remove` lists terms of a method to leave out, `add` terms to add with weight 1, or weights by term.
 
     Args:
-        section: name of the catalogue.
-        entries: as written; what is not a mapping stays as it is, for the schema to refuse.
-        fields: names of the settings by kind of entry.
+        section: The name of the catalogue.
+        entries: As written; what is not a mapping stays as it is, for the schema to refuse.
+        fields: The names of the settings by kind of entry.
     Raises:
         ConfigError: an entry extends an unknown one or itself, or removes a term that it does not have.
     """
@@ -87,7 +74,7 @@ def resolved(section: str, entries: Any, fields: Mapping[str, Collection[str]]) 
 def _extended(origin: Any, entry: dict[str, Any], fields: Mapping[str, Collection[str]]) -> dict[str, Any]:
     if not isinstance(origin, dict):
         return entry
-    taken = {name: value for name, value in origin.items() if name not in OWN}
+    taken = {name: value for name, value in origin.items() if name != OWN}
     if (kind := entry.get("kind")) and kind != origin.get("kind"):
         taken = {name: value for name, value in taken.items() if name in fields.get(kind, ())}
     return merged(taken, entry)
@@ -107,11 +94,7 @@ def _with_terms(entry: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def known(name: Any, names: Collection[Any], where: str) -> None:
-    """Refuse a name that is not among the known ones.
-
-    Raises:
-        ConfigError: says where, and the nearest known name.
-    """
+    """Refuse a name that is not among the known ones, by a ConfigError with the nearest one."""
     if not isinstance(name, str) or name not in names:
         listed = sorted(map(str, names))
         raise ConfigError(

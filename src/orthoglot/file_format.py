@@ -1,4 +1,4 @@
-"""The version of the format of a model folder: of encoder.json and decomposer.json, and of the weights beside them."""
+"""The version of the format of a model folder: encoder.json, decomposer.json, and the weights beside them."""
 
 from __future__ import annotations
 

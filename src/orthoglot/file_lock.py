@@ -27,9 +27,9 @@ def locked(file: Path, subject: Path, advice: str = "") -> Iterator[None]:
     locks, a warning says that, and nobody waits.
 
     Args:
-        file: made, with its folder, and removed.
-        subject: what the lock is for, in messages.
-        advice: the end of the message that says so: what to do instead of waiting.
+        file: The lock, which is made, with its folder, and removed.
+        subject: What the lock is for, in messages.
+        advice: The end of the message that says so: what to do instead of waiting.
     """
     while True:
         try:
@@ -78,10 +78,8 @@ def _acquire(handle: int, subject: Path, advice: str) -> None:
     except OSError as error:
         if error.errno not in NO_LOCKS:
             raise
-        logger.warning(
-            "%s: its file system has no locks (%s); let no other process use it at the same time",
-            *(subject, error.strerror),
-        )
+        advice = "let no other process use it at the same time"
+        logger.warning("%s: its file system has no locks (%s); %s", subject, error.strerror, advice)
 
 
 def _is_at(handle: int, file: Path) -> bool:

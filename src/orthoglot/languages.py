@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -180,6 +181,13 @@ def canonical(code: str) -> str:
     raise ConfigError(f"unknown language code {code!r}: write ISO 639-1, else ISO 639-3{hint}")
 
 
+def canonical_if_known(code: str) -> str | None:
+    """The project's code of a language, see `canonical`; None if nobody spells a language so."""
+    with suppress(ConfigError):
+        return canonical(code)
+    return None
+
+
 def language_of(name: str) -> str:
     """The project's code of the language of a locale or tag, as `canonical`, but of names in any form: pt-br.
 
@@ -191,7 +199,7 @@ def language_of(name: str) -> str:
 
 
 def is_known(language: str) -> bool:
-    """Whether a code is that of a language: of ISO 639, or for private use."""
+    """Whether a code of ISO 639 is that of a language, or is for private use."""
     return bool(
         language in _LANGUAGES
         or _PRIVATE_USE.fullmatch(language)
@@ -280,15 +288,9 @@ def spellings(code: str) -> tuple[str, ...]:
     """All spellings that OPUS may use for a language, the canonical one first, regional ones last."""
     spelled = _language(code).spellings
     regions = _REGIONS.get(spelled[0], "").split()
-    return tuple(
-        dict.fromkeys(
-            [
-                *spelled,
-                *(f"{spelled[0]}_{name}" for region in regions for name in (region, region.lower())),
-                *(name for name, language in _OF_OPUS.items() if language == spelled[0]),
-            ]
-        )
-    )
+    regional = [f"{spelled[0]}_{name}" for region in regions for name in (region, region.lower())]
+    of_opus = [name for name, language in _OF_OPUS.items() if language == spelled[0]]
+    return tuple(dict.fromkeys([*spelled, *regional, *of_opus]))
 
 
 def iso3(code: str) -> str:
@@ -337,12 +339,12 @@ def is_locale(name: str) -> bool:
 
 
 def of_locale(name: str) -> str | None:
-    """The language of a locale, or its code unchanged if nobody knows it; None if the name is none of a locale."""
+    """The language of a locale, or its code unchanged if nobody knows it; None if `name` is not a locale."""
     tag = tag_of(name)
     return tag.language if tag else None
 
 
-def is_spelling(name: str, code: str) -> bool:
+def is_spelling(name: str, code: str | None) -> bool:
     """Whether a name stands for a language or one of its varieties: es_AR or es_419 for es, but not es_xx."""
     tag = tag_of(name)
     if tag is None or tag.language != code:
@@ -361,9 +363,9 @@ def locales(name: str, names: Iterable[str], *, any_script: bool = False) -> lis
     pt-BR).
 
     Args:
-        name: a language, or a variety of one, e.g. pt or pt-BR.
-        names: e.g. de, pt_BR, zh-Hans, es-419, sr@latin; a name that is none of a locale stands for nothing.
-        any_script: whether for a language alone names with another script come last; they are left out if not.
+        name: A language, or a variety of one, e.g. pt or pt-BR.
+        names: Names such as de, pt_BR, zh-Hans, es-419, sr@latin; what is not the name of a locale is left out.
+        any_script: Whether for a language alone names with another script come last; they are left out if not.
     """
     wanted = tag_of(name)
     tags = {
@@ -410,11 +412,11 @@ def tags_of_pair(pair: str) -> tuple[str, str]:
     """The tags of a pair written "en-pt_BR" or "zh-Hant-en", whose languages are those of `parse_pair`.
 
     Raises:
-        ConfigError: as of `parse_pair`; two varieties of one language.
+        ConfigError: see `parse_pair`; or two varieties of one language.
     """
     parts = pair.split("-")
     divided = (("-".join(parts[:place]), "-".join(parts[place:])) for place in range(1, len(parts)))
-    both = [sides for sides in divided if all(map(_is_side, sides))]
+    both = [sides for sides in divided if all(is_spelling(side, canonical_if_known(side)) for side in sides)]
     if len(both) != 1 or all(tag.is_language for tag in map(tag_of, both[0]) if tag):
         return parse_pair(pair)
     source, target = both[0]
@@ -423,14 +425,6 @@ def tags_of_pair(pair: str) -> tuple[str, str]:
             f"language pair {pair!r}: to a model, {source} and {target} are one language, {canonical(source)}"
         )
     return source, target
-
-
-def _is_side(name: str) -> bool:
-    """Whether a part of a pair's name is that of a language, written as everywhere."""
-    try:
-        return is_spelling(name, canonical(name))
-    except ConfigError:
-        return False
 
 
 def parse_pair(pair: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from typing import TypeVar
 from tqdm import tqdm
 
 T = TypeVar("T")
-SECONDS_BETWEEN_LINES = 30.0
+SECONDS_BETWEEN_LINES, FIRST_LINE = 30.0, 5.0
 PACKAGE = "orthoglot"  # above INFO, its logger shows no bars, either
 Done = Callable[[int], object]  # gets how much more is done
 logger = logging.getLogger(__name__)
@@ -23,9 +23,9 @@ class Meter:
     """Shows how much of some work is done; a context manager.
 
     Args:
-        total: how much there is, for the time left.
-        label: what the work is called, e.g. "embed".
-        unit: what is counted, e.g. "sentences"; "bytes" are shown as B, kB, MB and so on.
+        total: How much there is, for the time left.
+        label: What the work is called, e.g. "embed".
+        unit: What is counted, e.g. "sentences"; "bytes" are shown as B, kB, MB and so on.
     """
 
     def __init__(self, *, total: int, label: str, unit: str) -> None:
@@ -42,26 +42,23 @@ class Meter:
     def add(self, count: int = 1) -> None:
         """So many more are done; threads may call it at the same time."""
         with self._lock:
-            self._add(count)
+            if self._bar is not None:
+                self._bar.update(count)
+                return
+            self._done += count
+            now = time.monotonic()
+            if self._done and now - self._last >= SECONDS_BETWEEN_LINES:
+                self._last = now
+                self._log(self._done / (now - self._started))
 
-    def _add(self, count: int) -> None:
-        if self._bar is not None:
-            self._bar.update(count)
-            return
-        self._done += count
-        now = time.monotonic()
-        if self._done and now - self._last >= SECONDS_BETWEEN_LINES:
-            self._last = now
-            rate = self._done / (now - self._started)
-            left = duration(max(0, self._total - self._done) / rate)
-            if self._scaled:
-                done, total, shown = (
-                    tqdm.format_sizeof(size, "B") for size in (self._done, self._total, rate)
-                )
-            else:
-                done, total = str(self._done), str(self._total)
-                shown = (f"{rate:.0f}" if rate >= 10 else f"{rate:.2g}") + f" {self._unit}"
-            logger.info("%s %s/%s, %s/s, %s left", self._label, done, total, shown, left)
+    def _log(self, rate: float) -> None:
+        left = duration(max(0, self._total - self._done) / rate)
+        if self._scaled:
+            done, total, shown = (tqdm.format_sizeof(size, "B") for size in (self._done, self._total, rate))
+        else:
+            done, total = str(self._done), str(self._total)
+            shown = (f"{rate:.0f}" if rate >= 10 else f"{rate:.2g}") + f" {self._unit}"
+        logger.info("%s %s/%s, %s/s, %s left", self._label, done, total, shown, left)
 
     def __enter__(self) -> Meter:
         return self
@@ -71,6 +68,14 @@ class Meter:
     ) -> None:
         if self._bar is not None:
             self._bar.close()
+
+
+class EarlyMeter(Meter):
+    """A `Meter` for commands that people wait for: the first line of its log comes after 5 s."""
+
+    def __init__(self, *, total: int, label: str, unit: str) -> None:
+        super().__init__(total=total, label=label, unit=unit)
+        self._last = self._started - SECONDS_BETWEEN_LINES + FIRST_LINE
 
 
 def weighed(done: Done, size: float) -> Done:

@@ -40,13 +40,10 @@ class Receipt(NamedTuple):
 
 
 class Record:
-    """Which files were compared by digest, by their state then: device, inode, size, and times of change.
+    """Which files of a folder were compared by digest, by their state then: device, inode, size, and times of change.
 
     The clock alone sets the time at which an inode changed, so new bytes are a new state, whatever their size and date,
     but where the clock is set back to the very nanosecond (docs/reliability.md).
-
-    Args:
-        folder: whose files these are, relative to the working directory.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -87,16 +84,15 @@ def write(
     """Write the receipt of `folder`; call it last.
 
     Args:
-        folder: with all files of the result.
-        key: of the job.
-        inputs: key and `contents` of each folder that the job read.
-        parts: what else the key was made from, as `Receipt` has it.
-        without: files that their owner may change.
+        folder: The folder with all files of the result.
+        key: The key of the job.
+        inputs: Key and `contents` of each folder that the job read.
+        parts: What else the key was made from, as `Receipt` has it.
+        without: Files that their owner may change.
     """
+    owned = set(without)
     files = {
-        name: (file.stat().st_size, file_digest(file))
-        for name, file in _files(folder)
-        if name not in set(without)
+        name: (file.stat().st_size, file_digest(file)) for name, file in _files(folder) if name not in owned
     }
     place = path(folder, key)
     place.parent.mkdir()
@@ -124,21 +120,15 @@ def read(folder: Path) -> Receipt | None:
 def read_key(folder: Path, record: bool = False) -> str | None:
     """The key of the job whose undamaged result `folder` is; None if it is no such result.
 
-    Args:
-        folder: any.
-        record: whether files that a `Record` knows are not read again; for folders of a workspace.
+    With `record`, files that a `Record` knows are not read again: for folders of a workspace.
     """
     receipt = read(folder)
     return receipt.key if receipt and next(faults(folder, record), None) is None else None
 
 
 def check(folder: Path, key: str, record: bool = False) -> None:
-    """Compare a folder with its receipt, by SHA-256.
+    """Compare a folder that a job reads with the receipt of job `key`, by SHA-256; for `record` see `read_key`.
 
-    Args:
-        folder: to be read by a job.
-        key: of the job that made it.
-        record: see `read_key`.
     Raises:
         DataError: the folder is not the result of this job, or one of its files is not as the job wrote it.
     """
@@ -150,12 +140,7 @@ def check(folder: Path, key: str, record: bool = False) -> None:
 
 
 def faults(folder: Path, record: bool = False) -> Iterator[str]:
-    """What is wrong with the result that `folder` holds, a line for each file.
-
-    Args:
-        folder: with or without a receipt.
-        record: see `read_key`.
-    """
+    """What is wrong with the result that `folder` holds, a line for each file; for `record` see `read_key`."""
     receipt = read(folder)
     if receipt is None:
         yield f"{folder / NAME}: holds no readable receipt"
@@ -232,29 +217,19 @@ def contents(folder: Path, key: str) -> str:
 def outdated(folder: Path, contents: Callable[[str, str], str]) -> list[str]:
     """The folders of which other bytes are there now than those that the result in `folder` was computed from.
 
-    A folder that is absent, or that another job has made since, says nothing.
-
-    Args:
-        folder: of a result.
-        contents: those of an input, by its folder and key; see `contents`.
+    `contents` gives those of an input, by its folder and key. A folder that is absent, or that another job has made
+    since, says nothing.
     """
     receipt = read(folder)
-    read_then = receipt.inputs.items() if receipt else ()
-    return [
-        source
-        for source, (key, then) in read_then
-        if then is not None and contents(source, key) not in ("", then)
-    ]
+    inputs = receipt.inputs.items() if receipt else ()
+    compared = [(source, key, then) for source, (key, then) in inputs if then is not None]
+    return [source for source, key, then in compared if contents(source, key) not in ("", then)]
 
 
 def problems(top: Path, workspace: Path = Path()) -> dict[Path, list[str]]:
-    """What is wrong below a folder, by folder of a job; of a file that belongs to no job, by the file.
+    """What is wrong below `top`, by folder of a job; for a file that belongs to no job, by the file.
 
-    A folder without any receipt holds no results, as after `git clone`.
-
-    Args:
-        top: a folder of the workspace.
-        workspace: what the inputs in receipts are relative to.
+    A folder without any receipt holds no results, as after `git clone`. Inputs in receipts are relative to `workspace`.
     """
     by_folder: dict[Path, list[str]] = {}
     results = sorted({receipt.parents[1] for receipt in top.glob(f"**/{NAME}/*")})
@@ -274,7 +249,7 @@ def problems(top: Path, workspace: Path = Path()) -> dict[Path, list[str]]:
 
 
 def _fault(file: Path, size: int, digest: str, read_digest: Callable[[Path], str]) -> str | None:
-    """What is wrong with a file of a result of which the receipt states size and digest; None for nothing."""
+    """What is wrong with a file of which a receipt states size and digest, or None."""
     if file.is_dir():
         return f"{file}: is a folder in the place of a file (rm -r removes it)"
     if not file.is_file():

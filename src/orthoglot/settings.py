@@ -72,23 +72,16 @@ class Settings(BaseModel):
     )
 
 
-def checked(settings: type[Checked], values: Any) -> Checked:
-    """Settings of a class, of values as they are written.
-
-    Raises:
-        ConfigError: the first thing that is wrong, in one line.
-    """
+def checked(settings: type[Checked], values: Any, place: str = "") -> Checked:
+    """Check values as they are written; a ConfigError names the first thing that is wrong, after `place`."""
     try:
         return settings.model_validate(values)
     except ValidationError as error:
-        raise ConfigError(_describe(error, settings)) from error
+        raise ConfigError(place + _describe(error, settings)) from error
 
 
 def _describe(error: ValidationError, settings: type[BaseModel]) -> str:
-    """The first problem of a validation error of some settings in one line.
-
-    A misspelt key comes with the nearest known one.
-    """
+    """The first problem of a validation error in one line; a misspelt key comes with the nearest known one."""
     # A misspelt key is two problems, one strange and one missing: the first helps.
     first = min(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
     written, _ = _located(first["loc"], _schema(settings))
@@ -101,7 +94,7 @@ def _describe(error: ValidationError, settings: type[BaseModel]) -> str:
     return f"unknown key {place!r}{closest(str(first['loc'][-1]), keys)}"
 
 
-# What pydantic calls a type of which a value may be one of several.
+# What pydantic calls a type where a value may have one of several.
 TYPE = re.compile(r"(constrained-)?(str|int|float|bool)|(list|dict)\[.*\]")
 
 

@@ -12,8 +12,6 @@ from platformdirs import user_cache_path, user_data_path
 from orthoglot.errors import ConfigError
 
 NAME = "orthoglot"
-
-
 What = Literal["data", "cache"]
 
 
@@ -21,8 +19,8 @@ def user_place(what: What, instead: str = "") -> Path:
     """Where the user's folder for data or for a cache is, or would be.
 
     Args:
-        what: which folder; XDG_DATA_HOME or XDG_CACHE_HOME says where, and else HOME.
-        instead: what to do without the folder, for the error.
+        what: Which folder; XDG_DATA_HOME or XDG_CACHE_HOME says where, else HOME.
+        instead: What to do without the folder, for the error.
     Raises:
         ConfigError: there is no such place; says what to set.
     """

@@ -1,4 +1,4 @@
-"""YAML files as plain values: of two equal keys YAML's library keeps the last one without a word."""
+"""YAML files as plain values. Two equal keys are an error; YAML's library would silently keep the last one."""
 
 from __future__ import annotations
 

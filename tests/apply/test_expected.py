@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
 from orthoglot.apply.expected import FEWEST, Decoys
+from orthoglot.apply.mine import mine
 from orthoglot.decomposers.base import unit
-from orthoglot.search.margins import Mined, both_cosines, mine_found
+from orthoglot.search.margins import Mined, Strategy, both_cosines, mine_found
 from orthoglot.search.neighbours import Nearest, nearest
 
 K = 4
@@ -125,11 +128,18 @@ def test_less_than_four_fifths_is_never_promised_by_what_shows_nothing() -> None
 def test_few_pairs_or_one_neighbour_show_nothing() -> None:
     x, y, _ = world(0, 100, 0.5, 0.5)
     found = nearest(x, y, 1)
-    pairs = mine_found(found, both_cosines(x, y, found))
-    assert not Decoys.possible(found, pairs, "max")
+    cosine = both_cosines(x, y, found)
+    pairs = mine_found(found, cosine)
+    assert Decoys.of(found, cosine, pairs, "ratio") is None
     found = nearest(x, y, K)
+    cosine = both_cosines(x, y, found)
     few = Mined(*(column[: FEWEST - 1] for column in pairs))
-    assert not Decoys.possible(found, few, "max")
-    assert Decoys.possible(found, pairs, "max")
-    for retrieval in ("forward", "backward", "intersection"):
-        assert not Decoys.possible(found, pairs, retrieval)  # type: ignore[arg-type]
+    assert Decoys.of(found, cosine, few, "ratio") is None
+    assert Decoys.of(found, cosine, pairs, "ratio") is not None
+
+
+def test_other_retrievals_than_max_promise_nothing() -> None:
+    x, y, _ = world(0, 100, 0.5, 0.5)
+    for retrieval in get_args(Strategy):
+        _, facts = mine(x, y, retrieval=retrieval, threshold=1.0)
+        assert ("expected_precision" in facts) == (retrieval == "max")

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from orthoglot import load
 from orthoglot.apply import pool as pools
-from orthoglot.apply.explore import Neighbours, counts, neighbours, vectors, widest
+from orthoglot.apply.explore import Neighbours, neighbour_counts, neighbours, vectors, widest
 from orthoglot.cli import app
 from orthoglot.errors import ConfigError, DataError
 
@@ -286,11 +286,10 @@ def test_the_page_opens_on_the_sentence_whose_neighbours_differ_most(parallel: b
     found = {
         part: Neighbours(np.array(rows), cosines) for part, rows in (("sentence", before), ("meaning", after))
     }
-    counted = counts(pool, found)
-    assert counted["sentence"].own.tolist() == [2, 1, 2, 1, 1, 2]
-    assert counted["meaning"].own.tolist() == [0, 1, 2, 1, 1, 1]
+    own, translations = zip(*(neighbour_counts(pool, near) for near in found.values()), strict=True)
+    assert [one.tolist() for one in own] == [[2, 1, 2, 1, 1, 2], [0, 1, 2, 1, 1, 1]]
     right = [[0, 0, 0, 1, 1, 0], [0, 1, 0, 1, 1, 1]] if parallel else [[0] * 6] * 2
-    assert [one.translations.tolist() for one in counted.values()] == right
+    assert [one.tolist() for one in translations] == right
     assert widest(pool, found) == (5 if parallel else 0)
 
 

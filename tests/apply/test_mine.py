@@ -20,10 +20,10 @@ from typer.testing import CliRunner
 
 import orthoglot
 from orthoglot import load, receipts
+from orthoglot.apply.expected import Decoys
 from orthoglot.apply.mine import mine
 from orthoglot.apply.model import Model
 from orthoglot.apply.text_vectors import text_vectors
-from orthoglot.apply.threshold import suggest
 from orthoglot.cli import app
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError, DataError
@@ -283,10 +283,12 @@ def test_the_suggested_threshold_is_the_lowest_with_few_wrong_pairs_by_a_loop(ma
         if count >= 10 and wrong <= 0.05 * count:
             good.append(value)
     assert good
-    assert suggest(found, cosine, pairs, margin) == pytest.approx(good[-1])
+    decoys = Decoys.of(found, cosine, pairs, margin)
+    assert decoys is not None
+    assert decoys.suggested() == pytest.approx(good[-1])
     # One neighbour shows no other.
     near = nearest(x, y, 1)
-    assert suggest(near, both_cosines(x, y, near), pairs, margin) is None
+    assert Decoys.of(near, both_cosines(x, y, near), pairs, margin) is None
 
 
 def test_candidates_are_the_best_of_each_row_by_a_loop() -> None:

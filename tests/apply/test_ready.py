@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import orthoglot
 from orthoglot.apply import ready
-from orthoglot.apply.explore import counts, neighbours, shares, vectors, widest
+from orthoglot.apply.explore import neighbour_counts, neighbours, shares, vectors, widest
 from orthoglot.apply.pool import read
 from orthoglot.cli import app
 from orthoglot.decomposers.architectures.plda import Prior, Scatter, apply, maps
@@ -100,10 +100,10 @@ def test_the_pages_say_what_the_ready_model_does(home: Path, capsys: pytest.Capt
     methods = (ROOT / "docs/methods.md").read_text(encoding="utf-8")
     assert f"({own[1]} in the texts of `orthoglot explore`)" in methods
     # The picture shows this one.
-    row, (before, after) = widest(pool, found), counts(pool, found).values()
+    row = widest(pool, found)
     assert pool.sentences[row] == "售票处今天不开门。"
-    assert (before.own[row], before.translations[row]) == (8, 0)
-    assert (after.own[row], after.translations[row]) == (0, 8)
+    shown = [[int(count[row]) for count in neighbour_counts(pool, near)] for near in found.values()]
+    assert shown == [[8, 0], [0, 8]]
 
 
 @with_the_encoder

@@ -38,15 +38,11 @@ class Link(NamedTuple):
 
 
 class Texts(NamedTuple):
-    """One side of a document."""
+    """One side of a document; item a - 1 of each list is of each sentence joined with the a - 1 after it."""
 
-    vectors: Sequence[
-        np.ndarray
-    ]  # item a - 1, (n - a + 1, D): of each sentence joined with the a - 1 after it
-    # item a - 1, (n - a + 1,): mean cosine with its nearest sentences of the other side
-    near: Sequence[np.ndarray]
-    # item a - 1, (n - a + 1,), in one unit for both sides; None without lengths
-    lengths: Sequence[np.ndarray] | None
+    vectors: Sequence[np.ndarray]  # (n - a + 1, D)
+    near: Sequence[np.ndarray]  # (n - a + 1,): mean cosine with the nearest sentences of the other side
+    lengths: Sequence[np.ndarray] | None  # (n - a + 1,), in one unit for both sides; None without lengths
 
     def between(self, start: int, stop: int) -> Texts:
         """The texts of sentences start to stop - 1."""
@@ -82,19 +78,19 @@ def align(
     each other. q = 1 if there are no lengths, or fewer than `FEWEST` such sentences.
 
     Args:
-        x: at a - 1, (n - a + 1, D), rows of length 1: each sentence joined with the a - 1 after it; n at least 1.
-        y: the same of m sentences, in as many sizes.
-        lengths: of the sentences of either side, (n,) and (m,), above 0, e.g. bytes.
+        x: At a - 1, (n - a + 1, D), rows of length 1: each sentence joined with the a - 1 after it; n at least 1.
+        y: The same of m sentences, in as many sizes.
+        lengths: The lengths of the sentences of either side, (n,) and (m,), above 0, e.g. bytes.
         margin: "ratio", "distance" or "absolute".
         neighborhood: k, the neighbours whose mean cosine a cosine is compared with.
-        threshold: a link has a higher margin; None is 1 for "ratio" and 0 for "distance". Two documents of one sentence
+        threshold: A link has a higher margin; None is 1 for "ratio" and 0 for "distance". Two documents of one sentence
             are linked unless it is higher.
         cells: (n + 1) * (m + 1) up to which the search is exact. Above, means of two neighbours are aligned first, by
             their ratios alone, and the search is within `band` columns of that path.
-        band: columns on each side.
-        device: of the search for neighbours.
-        threads: of that search on a CPU.
-        paragraphs: the first sentence of each, the same number of both sides, rising from 0.
+        band: Columns on each side.
+        device: The device of the search for neighbours.
+        threads: The threads of that search on a CPU.
+        paragraphs: The first sentence of each, the same number of both sides, rising from 0.
     Raises:
         ConfigError: "absolute" without a threshold.
         DataError: a vector is not finite.

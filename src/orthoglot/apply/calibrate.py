@@ -22,6 +22,7 @@ from orthoglot.search.margins import Margin, Mined, Strategy, both_cosines, curv
 from orthoglot.search.margins import mine as by_margin
 from orthoglot.search.neighbours import Nearest, nearest
 from orthoglot.statistics.intervals import wilson
+from orthoglot.text.held_out import distinct
 from orthoglot.text.keys import normalised
 from orthoglot.text.shifts import find_runs_of_vectors, outside, parallel, said
 from orthoglot.text.strings import string_pairs
@@ -60,35 +61,32 @@ def calibrate(
     """Mine lists made of known translations, most of which are in one list only, and see what was right.
 
     Each pair is in both lists in its turn, and in the other draws with one sentence in one list: few pairs are thus
-    used again and again, and chance decides less. The probability is an isotonic regression of right and wrong on the
-    margin. Precision and probability hold for text with the same `share` of translations; with fewer, they are lower. A
-    margin of a cosine over those of neighbours falls as there are more sentences, whose neighbours are nearer: a
-    threshold of small lists keeps too few pairs of large ones, and one of large lists too many of small ones. `among`
-    makes the lists as large as the texts to be mined: known sentences take the places of some of theirs.
-    The sentences that are in one list only are of one half of the pairs in the first list, and of the other half in the
-    second: documents in their order repeat what they say, e.g. a headline, and such pairs would count as wrong.
+    used again and again, and chance decides less. The sentences in one list only are of one half of the pairs in the
+    first list, and of the other half in the second: documents in their order repeat what they say, e.g. a headline, and
+    such pairs would count as wrong. The probability is an isotonic regression of right and wrong on the margin.
+
+    Precision and probability hold for text with the same `share` of translations; with fewer, they are lower. Margins
+    over neighbours fall as there are more sentences, whose neighbours are nearer, so a threshold holds for lists of one
+    size. `among` makes the lists as large as the texts to be mined: known sentences take the places of some of theirs.
 
     Args:
-        model: as of `Model.load`.
-        pairs: translations that the model was not fitted on.
-        languages: of the two sides, where the model needs them.
-        part: of the vectors.
-        share: of the sentences of either list that shall have a translation in the other. If not given, it is
+        model: A model, see `Model.load`.
+        pairs: Translations that the model was not fitted on.
+        languages: The languages of the two sides, where the model needs them.
+        part: The part of the vectors.
+        share: The share of the sentences of either list that shall have a translation in the other. If not given, it is
             estimated from the texts of `among` (`orthoglot.apply.share.joint_share`), three times, each time with
             lists of the last estimate. It is at least the least share that so many pairs can show.
-        among: of both texts to be mined, their sentences and the vectors of these (n, D), rows of length 1. What is
-            mined for them does not count, as nobody knows what is right. A sentence with the letters and digits of a
-            known one of its side is left out: it may be a known translation.
-        target_precision: share of right pairs among those at or above the threshold.
-        margin: as of `mine`, as are the further options.
-        retrieval: as of `mine`.
-        neighborhood: as of `mine`.
-        realign: whether pairs of a shifted run are put together anew (`orthoglot.text.shifts`); all other runs of
+        among: The sentences of both texts to be mined, and their vectors (n, D), rows of length 1. What is mined for
+            them does not count, as nobody knows what is right. A sentence with the letters and digits of a known one of
+            its side is left out: it may be a known translation.
+        target_precision: The share of right pairs among those at or above the threshold.
+        margin, retrieval, neighborhood: See `orthoglot.apply.mine.mine`.
+        realign: Whether pairs of a shifted run are put together anew (`orthoglot.text.shifts`); all other runs of
             pairs that are not parallel are left out.
-        own_mean: whether the sides of the pairs have their own mean, as the texts of `among` have theirs.
-        device: of the search.
-        threads: of the search.
-        done: gets how many more bytes of the pairs are encoded.
+        own_mean: Whether the sides of the pairs have their own mean, as the texts of `among` have theirs.
+        device, threads: Where the search runs.
+        done: A function that gets how many more bytes of the pairs are encoded.
     Raises:
         ConfigError: a share or precision outside (0, 1), or neither a share nor texts to estimate it from.
         TypeError: `pairs` are no pairs of strings.
@@ -157,7 +155,13 @@ def calibrate(
             f"{100 * target_precision:g} % was not reached: no threshold has this precision, the highest is "
             f"{100 * highest:.1f} %; ask for less with --precision, or take another model"
         )
-    decoys = _decoys(among, **options, device=device, threads=threads) if among else None
+    decoys = None
+    if among and retrieval == "max":
+        # If one text alone proposes, each of its sentences is in a pair, and none is left to tell of wrong ones.
+        ours, theirs = (vectors for _, vectors in among)
+        neighbours = search(ours, theirs, neighborhood, device=device, threads=threads).nearest
+        cosine = both_cosines(ours, theirs, neighbours)
+        decoys = Decoys.of(neighbours, cosine, mine_found(neighbours, cosine, margin, retrieval), margin)
     shown_by_texts = decoys.threshold(target_precision) if decoys else None
     if decoys is not None:
         threshold = max(threshold, decoys.most_precise() if shown_by_texts is None else shown_by_texts)
@@ -203,22 +207,6 @@ def calibrate(
     )
 
 
-def _decoys(
-    among: Sequence[tuple[Sequence[str], np.ndarray]],
-    margin: Margin,
-    retrieval: Strategy,
-    neighborhood: int,
-    device: str,
-    threads: int,
-) -> Decoys | None:
-    """What the texts show of themselves; None if it is nothing."""
-    x, y = (vectors for _, vectors in among)
-    near = search(x, y, neighborhood, device=device, threads=threads).nearest
-    cosine = both_cosines(x, y, near)
-    pairs = mine_found(near, cosine, margin, retrieval)
-    return Decoys(near, cosine, pairs, margin) if Decoys.possible(near, pairs, retrieval) else None
-
-
 def _gold(share: float, n: int) -> int:
     """Translations in both of two lists made of n pairs: share = gold / ((n + gold) / 2)."""
     return round(share * n / (2 - share))
@@ -230,11 +218,7 @@ def _pairs_for(share: float) -> int:
 
 
 def _chosen(share: float | None, estimated: float | None, n: int) -> float:
-    """The given share, or the estimated one within what n pairs can show; what is doubtful is logged.
-
-    Raises:
-        DataError: there is neither.
-    """
+    """The given share, or else the estimated one within what n pairs can show; what is doubtful is logged."""
     if share is None:
         if estimated is None:
             raise DataError("the texts have no sentence but those of the pairs: give --share")
@@ -294,11 +278,9 @@ def _highest_precision(margins: np.ndarray, right: np.ndarray) -> float:
 
 def _distinct(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
     """The two sides of the pairs whose sentences are both new and not blank."""
-    sides: tuple[dict[str, None], dict[str, None]] = ({}, {})
-    for source, target in ((source.strip(), target.strip()) for source, target in pairs):
-        if source and target and source not in sides[0] and target not in sides[1]:
-            sides[0][source] = sides[1][target] = None
-    return list(sides[0]), list(sides[1])
+    stripped = ((source.strip(), target.strip()) for source, target in pairs)
+    source, target, _ = distinct(pair for pair in stripped if all(pair))
+    return source, target
 
 
 def _new(sentences: Sequence[str], known: Sequence[str]) -> np.ndarray:

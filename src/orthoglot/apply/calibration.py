@@ -17,15 +17,12 @@ from orthoglot.search.margins import Margin, Strategy
 class Calibration(NamedTuple):
     """What margins of one model and language pair mean.
 
-    expected_pairs, expected_precision, expected_recall: of the texts that it was among, at the threshold, see
-        `orthoglot.apply.expected.Expected`; None without them.
-    promised: whether these texts show a threshold with the precision that was asked for.
-    estimated_share: of the texts that it was among, see `orthoglot.apply.share`; None without them.
+    "The texts" are those that it was among; what is said of them is None without them.
     """
 
     model: str  # identity of the model
-    part: str  # of its vectors
-    margin: Margin  # which margin
+    part: str  # which part of its vectors
+    margin: Margin
     retrieval: Strategy  # how pairs were chosen
     neighborhood: int  # neighbours of a margin
     share: float  # of the sentences of either list that have a translation in the other, given or estimated
@@ -44,12 +41,13 @@ class Calibration(NamedTuple):
     curve: dict[str, list[float]]  # threshold, precision and recall, from the highest threshold on
     # margins and the probability of a translation at each; between them it is interpolated
     probabilities: dict[str, list[float]]
-    estimated_share: float | None = None
+    estimated_share: float | None = None  # `share` as estimated from the texts, see `orthoglot.apply.share`
     own_mean: bool = False  # whether each text had its own mean (`orthoglot.decomposers.own_mean`)
+    # what is expected in the texts at the threshold, see `orthoglot.apply.expected.Expected`
     expected_pairs: int | None = None
     expected_precision: list[float] | None = None
     expected_recall: list[float] | None = None
-    promised: bool = False
+    promised: bool = False  # whether the texts show a threshold with the precision that was asked for
 
     def probability(self, margins: np.ndarray) -> np.ndarray:
         """The probability of a translation at each margin, in [0, 1]; monotone."""

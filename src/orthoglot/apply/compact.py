@@ -33,11 +33,7 @@ def check_dim(decomposer: Decomposer | None, part: str, dim: int) -> None:
 
 
 def check_form(dtype: str, binary: bool) -> None:
-    """Refuse an unknown type, and one for vectors of single bits.
-
-    Raises:
-        ConfigError: it is so.
-    """
+    """Refuse an unknown type, and one for vectors of single bits, by a ConfigError."""
     if dtype not in get_args(Dtype):
         raise ConfigError(f"dtype {dtype!r}: unknown; known are {', '.join(get_args(Dtype))}")
     if binary and dtype != "float32":

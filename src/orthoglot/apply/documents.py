@@ -59,12 +59,9 @@ def read_folders(
 
     A name is the path within the folder without .gz or .zst, in Unicode's NFC, as macOS and Linux write é in two ways.
     Names that only one folder has match if they differ in the ending alone (a.txt, a.TXT, a.md) and no other name does.
-    A file or folder that starts with a dot, or that an operating system made, is passed over; a log line says which.
+    Files that begin with a dot, or that an operating system made, are passed over; a log line says which. `languages`
+    are given where a line is a paragraph that is split into sentences.
 
-    Args:
-        source: a folder of texts, a sentence per line; lines without text are between paragraphs.
-        target: the same in the other language.
-        languages: of both, where a line is a paragraph that is split into sentences.
     Raises:
         DataError: two files of a folder have one name; no document is in both folders, or none with text in both.
     """
@@ -100,7 +97,7 @@ def document_vectors(
     partner: str | None,
     own_mean: bool = True,
 ) -> Iterator[list[np.ndarray]]:
-    """Vectors of each document: of its sentences, and of each joined with up to `join` - 1 after it, an array a size.
+    """The vectors of each document's sentences, alone and joined with up to `join` - 1 after them, an array a size.
 
     They are in files of `checkpoint`, named by `side`, see `text_vectors`. `own_mean` gives them the mean of the
     sentences of all documents, where the model's part supports it, see `with_own_mean`.

@@ -6,7 +6,6 @@ import json
 import logging
 import shutil
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from orthoglot.encoders.link import link
 from orthoglot.encoders.sentence_transformer import link_sentence_transformers
 from orthoglot.encoders.settings import Pooling
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.languages import canonical
+from orthoglot.languages import canonical_if_known
 
 DEFAULT_TOKENS = 128
 POOLED = ("Transformer", "Pooling", "Normalize")
@@ -55,28 +54,22 @@ class Checkpoint:
 def copy_encoder(encoder: Checkpoint, languages: Sequence[str], output: Path) -> list[str]:
     """Copy an encoder into the existing folder `output` and add `languages` to its card.
 
-    A decomposer may be fitted for a language that the encoder never saw. The card of the copy lists it too.
+    A decomposer may be fitted for a language that the encoder never saw. Returns the languages that the encoder states
+    not to cover.
 
-    Returns:
-        The languages that the encoder states not to cover.
     Raises:
         ConfigError: an option is missing, or one is given that encoder.json says already.
-        DataError, OfflineError: as `link` and `link_sentence_transformers`.
+        DataError, OfflineError: see `link` and `link_sentence_transformers`.
     """
     folder = Path(encoder.place)
     if (folder / "encoder.json").is_file():
         receipts.check_whole(folder)
-        given = [
-            option
-            for option in ("name", "revision", "pooling", "max_tokens", "prefix")
-            if getattr(encoder, option)
-        ]
-        if given:
+        options = ("name", "revision", "pooling", "max_tokens", "prefix")
+        if given := [option for option in options if getattr(encoder, option)]:
             raise ConfigError(f"{folder}: its encoder.json says {', '.join(given)}; leave the options out")
         described = card(folder)
         linked = Path(described.get("checkpoint", "."))
-        place = linked if linked != Path() and linked.is_dir() else folder
-        copy_folder(place, output, NOT_COPIED)
+        copy_folder(linked if linked != Path() and linked.is_dir() else folder, output, NOT_COPIED)
     else:
         link_folder(encoder, output)
         if folder.is_dir():
@@ -167,11 +160,8 @@ def stated_of(home: Path) -> dict[str, Any]:
 def _stated_languages(place: Path) -> list[str]:
     """The languages that the README of a checkpoint lists, sorted; none where it lists none that is known."""
     stated = _stated(place).get("language") or []
-    languages = set()
-    for name in [stated] if isinstance(stated, str) else stated:
-        with suppress(ConfigError):  # "multilingual", "code"
-            languages.add(canonical(str(name)))
-    return sorted(languages)
+    names = [stated] if isinstance(stated, str) else stated  # some are none: "multilingual", "code"
+    return sorted({code for name in names if (code := canonical_if_known(str(name)))})
 
 
 def _stated(place: Path) -> dict[str, Any]:

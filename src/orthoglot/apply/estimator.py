@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 READY = "ready"
-# The least cosine of the mean direction of vectors with that of the ready model's. Single sentences of its encoder have
-# 0.83 and more in the languages tried, directions drawn at random less than 0.2.
+# The least cosine of the mean direction of vectors with the ready model's. Single sentences of its encoder have 0.83 or
+# more in the languages tried, random directions less than 0.2.
 ALIKE = 0.7
 # How scikit-learn is to check arrays. Rows that are not finite are found here, with their number.
 ARRAY: dict[str, Any] = {"dtype": np.float32, "ensure_all_finite": False, "ensure_min_samples": 0}
@@ -50,45 +50,43 @@ logger = logging.getLogger(__name__)
 class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Split sentence vectors into meaning and language: `Decomposer().fit(a, b, "en", "gn").transform(x)`.
 
-    Trains exactly as the workflow does; the papers' recipes are in brackets. A method's own recipe comes before
-    `learning_rate`, `max_epochs`, `patience` and `stopping`: "meat-recipe" and the like are trained as in the papers.
+    Trains as the workflow does; the papers' recipes are in brackets. A method's own recipe, as that of "meat-recipe",
+    comes before `learning_rate`, `max_epochs`, `patience` and `stopping`.
 
-    Vectors are arrays (N, D) of real numbers of any type, lists of lists, DataFrames or tensors. They are computed with
-    as float32, and results are float32. A row of NaN alone, which `encode` gives for a blank sentence, stays NaN in the
-    parts; `fit` leaves its pair out, and logs how many. Any other row that is not finite is an error with its number.
+    Vectors are arrays (N, D) of real numbers of any type, lists of lists, DataFrames or tensors; computation and
+    results are float32. A row of NaN alone, which `encode` gives for a blank sentence, stays NaN; `fit` leaves its pair
+    out, and logs how many. Any other row that is not finite is an error with its number.
 
     Args:
-        method: its name in the catalogue of params.yaml, e.g. "plda", "seed", "dream+oracle", "centering".
-        learning_rate: of Adam (DREAM, SEED 1e-4; MEAT, ORACLE 1e-5).
-        batch_size: pairs a step (512).
-        max_epochs: passes over the pairs at most (DREAM 1,000; the others 10,000).
-        patience: epochs without a better validation value before stopping (10; SEED 5).
-        stopping: that value: "total", the sum of all terms, as in the papers; "retrieval", P@1 of the meaning part; or
+        method: A name of the catalogue, e.g. "plda", "seed", "dream+oracle", "centering".
+        learning_rate: The rate of Adam (DREAM, SEED 1e-4; MEAT, ORACLE 1e-5).
+        batch_size: Pairs a step (512).
+        max_epochs: Passes over the pairs at most (DREAM 1,000; the others 10,000).
+        patience: Epochs without a better validation value before stopping (10; SEED 5).
+        stopping: That value: "total", the sum of all terms, as in the papers; "retrieval", P@1 of the meaning part; or
             "without-opponents", the sum without adversarial terms.
-        seed: of initial weights, order and partners, and of the split; 1 if None.
+        seed: The seed of initial weights, order, partners and split; 1 if None.
         device: "auto", "cpu", "cuda", "cuda:1".
-        valid_share: of the pairs held out for stopping a training, by hash of their vector in `a`, unless `fit` is
-            given `valid`.
-        threads: of the CPU while `fit` runs; 1 if None. More save time only on free cores, and change the last digits.
-        random_state: scikit-learn's name of `seed`, a whole number; give one of the two.
-        n_jobs: scikit-learn's name of `threads`, -1 for all CPUs; give one of the two.
-        shrinkage: of "plda" and "whitening", in [0, 1), see their settings. PLDA chooses it by cross-validation if it
-            is None, for which it needs 10 pairs; with a value above 0 it needs 2.
-        dim: of "plda": how many numbers of the meaning part are kept, from 2 to D; all if None. The first is a
-            constant. After it come the directions in which meanings differ most: their variance w between meanings,
-            in units of that within translations, is largest, and so is that of the result, w^2 / (1 + w). These are
-            the first numbers of the whole part, as of `orthoglot encode --dim`, but not scaled to length 1. The
-            language part has D numbers as before.
-        prior: "ready" starts "plda" from the ready model (docs/ready-model.md), as `orthoglot fit` without an encoder
-            does. It is of the vectors of multilingual-e5-small, in any precision. Vectors of another dimension, or
-            whose mean has another direction, are refused; that others are of this encoder cannot be checked.
+        valid_share: The share of pairs held out for stopping, by hash of their row in `a`, unless `fit` gets `valid`.
+        threads: Threads of the CPU in `fit`; 1 if None. More save time only on free cores, and change the last digits.
+        random_state: Scikit-learn's name of `seed`, a whole number; give one of the two.
+        n_jobs: Scikit-learn's name of `threads`, -1 for all CPUs; give one of the two.
+        shrinkage: A setting of "plda" and "whitening", in [0, 1). If it is None, PLDA chooses it by cross-validation,
+            for which it needs 10 pairs; with a value above 0 it needs 2.
+        dim: For "plda": how many numbers of the meaning part are kept, from 2 to D; all if None. After a constant come
+            the directions in which meanings differ most: by their variance w between meanings in units of that within
+            translations, which the result has as w^2 / (1 + w). `orthoglot encode --dim` also scales to length 1. The
+            language part keeps D numbers.
+        prior: "ready" starts "plda" from the ready model (docs/ready-model.md). It is of the vectors of
+            multilingual-e5-small, in any precision. Vectors of another dimension or mean direction are refused; that
+            others are of this encoder cannot be checked.
 
     Attributes:
-        decomposer_: the fitted `orthoglot.decomposers.base.Decomposer`.
-        history_: one dict per epoch; empty for a method that is computed.
-        languages_: codes it was fitted on, sorted.
+        decomposer_: The fitted `orthoglot.decomposers.base.Decomposer`.
+        history_: One dict per epoch; empty for a method that is computed.
+        languages_: The codes it was fitted on, sorted.
         n_features_in_: D.
-        feature_names_in_: the names of the columns, if `a` was a DataFrame.
+        feature_names_in_: The names of the columns, if `a` was a DataFrame.
 
     >>> import numpy as np
     >>> from orthoglot import Decomposer
@@ -149,9 +147,9 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Learn from translations.
 
         Args:
-            a, b: (N, D) vectors, row i of one translates row i of the other.
-            lang_a, lang_b: their languages: one code, or N of them.
-            valid: (N,) booleans, the pairs that nothing is fitted to and that stop the training; None draws them.
+            a, b: Vectors (N, D); row i of one translates row i of the other.
+            lang_a, lang_b: Their languages: one code, or N of them.
+            valid: (N,) booleans: the pairs that nothing is fitted to and that stop the training; None draws them.
         Raises:
             ConfigError: an unknown method or language, or one language on both sides; a setting out of range, with two
                 names, or that does nothing with the method.
@@ -200,7 +198,7 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             )
         start = _start(data.vectors.numpy()) if self.prior else None
         with cpu_threads(threads):
-            fitted, self.history_ = fit_decomposer(
+            fitted, history = fit_decomposer(
                 method,
                 recipe,
                 self.method,
@@ -215,8 +213,7 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             fitted = replace(fitted, weights=plda.first(fitted.weights, self.dim))
         given = {name: _plain(value) for name, value in self.get_params().items()}
         about = {"start": {"sha256": start.sha256, "text": start.about["text"]}} if start else {}
-        self.decomposer_ = replace(fitted, details={"estimator": given, **about, **fitted.details})
-        return self._describe()
+        return self._with(replace(fitted, details={"estimator": given, **about, **fitted.details}), history)
 
     def transform(
         self, x: np.ndarray, language: str | Sequence[str] | None = None, partner: str | None = None
@@ -226,9 +223,9 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         `set_output(transform="pandas")` gives a DataFrame, whose columns `get_feature_names_out` names.
 
         Args:
-            x: vectors of the same encoder; a row of NaN alone stays one.
-            language: one code or N of them, for methods that need it (centering).
-            partner: the language that they are compared with, which centering per pair asks for.
+            x: Vectors of the same encoder.
+            language: One code or N of them, for methods that need it (centering).
+            partner: The language that they are compared with, which centering per pair asks for.
         Raises:
             TypeError: a sparse matrix, or masked numbers.
             DataError: vectors that are not (N, D), or a row that is not finite; no weights of a language.
@@ -238,7 +235,7 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def language_part(
         self, x: np.ndarray, language: str | Sequence[str] | None = None, partner: str | None = None
     ) -> np.ndarray:
-        """The language part of vectors (N, D), an array (N, D); otherwise as `transform` gives their meaning."""
+        """The language part of vectors, (N, D) float32; arguments and errors as for `transform`."""
         return self._parts(x, language, partner).language
 
     def adapted(self, x: np.ndarray) -> Self:
@@ -249,11 +246,11 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         mining gain, scores of single pairs do not (docs/methods.md#own-mean).
 
         Args:
-            x: vectors (N, D) of one text or collection, in one language; rows of NaN do not count. Take the copy for
+            x: Vectors (N, D) of one text or collection, in one language; rows of NaN do not count. Take the copy for
                 the vectors that are compared with these later, too.
         Raises:
             ConfigError: another method than "plda".
-            TypeError, DataError: as of `transform`.
+            TypeError, DataError: as for `transform`.
 
         >>> import numpy as np
         >>> from orthoglot import Decomposer
@@ -265,12 +262,9 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         >>> bool(means[1] < 0.2 * means[0])
         True
         """
-        check_is_fitted(self)
-        vectors = validate_data(self, _dense(x, "x"), reset=False, **ARRAY)
-        _checked(vectors, "x")
+        vectors = self._vectors(x)
         copy = type(self)(**self.get_params())
-        copy.decomposer_, copy.history_ = adapted(self.decomposer_, vectors), self.history_
-        return copy._describe()
+        return copy._with(adapted(self.decomposer_, vectors), self.history_)
 
     def export(
         self,
@@ -286,13 +280,13 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Its vectors are `transform(encoder.encode(sentences))`, scaled to length 1.
 
         Args:
-            encoder: the model whose vectors `fit` got, or its folder. The vectors of a folder with encoder.json, which
+            encoder: The model whose vectors `fit` got, or its folder. The vectors of a folder with encoder.json, which
                 orthoglot writes, are those of `orthoglot.load(folder).encode(sentences, part="sentence")`. The
                 dimension is checked; that it is the very encoder cannot be.
-            folder: a new one.
+            folder: A new folder.
             part: "meaning" or "language".
-            language: of a method with a map for each language, the one whose map is written.
-            licence: for the README.md in the folder; "" takes what the encoder's own says.
+            language: The language whose map is written, for a method with a map for each.
+            licence: The licence for the README.md in the folder; "" takes what the encoder's own says.
         Returns:
             Largest difference of a number from orthoglot's own vector of length 1, on a few sentences.
         Raises:
@@ -327,8 +321,7 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise DataError(
                 f"{folder}/{base.META}: details.estimator states no settings ({error})"
             ) from error
-        estimator.decomposer_, estimator.history_ = decomposer, []
-        return estimator._describe()
+        return estimator._with(decomposer, [])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -356,12 +349,8 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise ConfigError(f"prior does nothing with method {self.method!r}: the ready model is of plda")
         if self.shrinkage is None:
             return method
-        try:
-            return checked(
-                MethodSettings, {**method.model_dump(exclude_none=True), "shrinkage": _plain(self.shrinkage)}
-            )
-        except ConfigError as error:
-            raise ConfigError(f"method {self.method}: {error}") from error
+        values = {**method.model_dump(exclude_none=True), "shrinkage": _plain(self.shrinkage)}
+        return checked(MethodSettings, values, f"method {self.method}: ")
 
     def _recipe(self) -> DecompositionSettings:
         if not 0 <= self.valid_share < 1:
@@ -401,15 +390,21 @@ class Decomposer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         hashes = [hashlib.blake2b(row.tobytes(), digest_size=8, person=person).digest() for row in vectors]
         return np.frombuffer(b"".join(hashes), dtype="<u8") / 2.0**64 < self.valid_share
 
-    def _describe(self) -> Self:
-        self.languages_ = self.decomposer_.languages
-        self.n_features_in_ = self.decomposer_.dim
+    def _with(self, decomposer: base.Decomposer, history: list[dict[str, Any]]) -> Self:
+        """Set what is fitted."""
+        self.decomposer_, self.history_ = decomposer, history
+        self.languages_, self.n_features_in_ = decomposer.languages, decomposer.dim
         return self
 
-    def _parts(self, x: np.ndarray, language: str | Sequence[str] | None, partner: str | None) -> base.Parts:
+    def _vectors(self, x: np.ndarray) -> np.ndarray:
+        """Vectors for the fitted decomposer, checked."""
         check_is_fitted(self)
-        vectors = validate_data(self, _dense(x, "x"), reset=False, **ARRAY)
+        vectors: np.ndarray = validate_data(self, _dense(x, "x"), reset=False, **ARRAY)
         _checked(vectors, "x")
+        return vectors
+
+    def _parts(self, x: np.ndarray, language: str | Sequence[str] | None, partner: str | None) -> base.Parts:
+        vectors = self._vectors(x)
         codes = "" if language is None else _codes(language, len(vectors), "language")
         return self.decomposer_.transform(vectors, codes, None if partner is None else canonical(partner))
 
@@ -453,11 +448,7 @@ def _checked(vectors: np.ndarray, name: str) -> np.ndarray:
 
 
 def _start(vectors: np.ndarray) -> ready.Ready:
-    """The ready model, if it can be of these vectors.
-
-    Raises:
-        DataError: it cannot.
-    """
+    """The ready model; a DataError if it cannot be of these vectors."""
     model = ready.load()
     mean, own_mean = model.prior.scatter.mean, base.unit(vectors).mean(axis=0)
     if len(own_mean) != len(mean):

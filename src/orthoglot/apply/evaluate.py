@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -16,13 +16,14 @@ from orthoglot.apply.model import Model
 from orthoglot.errors import DataError, printable
 from orthoglot.formats.pairs import read as read_pairs
 from orthoglot.formats.rows import Languages
-from orthoglot.meter import EarlyMeter
+from orthoglot.progress import EarlyMeter
 from orthoglot.search.hits import hits
 from orthoglot.search.pair_cosines import cosines, merged
 from orthoglot.statistics.intervals import Interval, not_empty, percentile, proportion
 from orthoglot.statistics.resampling import Column, Scores, left_out, pool, resample
 from orthoglot.statistics.weighted import Spearman, mean
 from orthoglot.text.bitext import SIDES
+from orthoglot.text.held_out import distinct
 from orthoglot.text.keys import keys_of, normalised
 from orthoglot.text.strings import strings
 
@@ -71,22 +72,22 @@ def read(path: Path, languages: Languages = (None, None), columns: Sequence[str 
     Translations count only if both sides are new: no vector finds one of two equal sentences.
 
     Args:
-        path: see `orthoglot.formats.pairs.read`; a table without names of columns may have the grade as its third.
-        languages: of the two sides.
-        columns: of a table, source first, the grade third.
+        path: See `orthoglot.formats.pairs.read`; a table without names of columns may have the grade as its third.
+        languages: The languages of the two sides.
+        columns: The columns of a table, source first, the grade third.
     Raises:
         DataError: a file that cannot be read, a grade that is no finite number, or fewer than two pairs.
     """
     table = read_pairs([path], languages, columns, widths=(2, 3))
     rows = [
-        [*pair, *(cells[place] for place in table.places[2:])]
+        (pair, cells)
         for pair, cells in zip(table.pairs, table.rows, strict=True)
         if all(map(str.strip, pair))
     ]
-    total, gold = len(rows), None
+    source, target, gold = [pair.source for pair, _ in rows], [pair.target for pair, _ in rows], None
     if len(table.places) == 3:
         try:
-            gold = np.array([float(row[2]) for row in rows])
+            gold = np.array([float(cells[table.places[2]]) for _, cells in rows])
         except ValueError as error:
             raise DataError(f"{path}: the grades: {error}") from error
         if not np.isfinite(gold).all():
@@ -94,27 +95,19 @@ def read(path: Path, languages: Languages = (None, None), columns: Sequence[str 
     else:
         if table.named and len(table.names) > 2:
             logger.info("%s: other columns are no grades unless --columns names one as the third", path)
-        sides: tuple[set[str], set[str]] = set(), set()
-        new_rows = []
-        for row in rows:
-            if row[0] not in sides[0] and row[1] not in sides[1]:
-                new_rows.append(row)
-                sides[0].add(row[0])
-                sides[1].add(row[1])
-        rows = new_rows
-    if len(rows) < 2:
-        raise DataError(f"{path}: {len(rows)} pairs to measure on, at least 2 are needed")
-    if len(rows) < total:
-        logger.info(
-            "%s: %d of %d pairs are left out: a sentence occurs before", path, total - len(rows), total
-        )
-    if len(rows) < FEW:
-        logger.warning("%s: %d pairs are few: the intervals are rough", path, len(rows))
+        source, target, repeated = distinct(zip(source, target, strict=True))
+        if repeated:
+            logger.info(
+                "%s: %d of %d pairs are left out: a sentence occurs before", path, repeated, len(rows)
+            )
+    if len(source) < 2:
+        raise DataError(f"{path}: {len(source)} pairs to measure on, at least 2 are needed")
+    if len(source) < FEW:
+        logger.warning("%s: %d pairs are few: the intervals are rough", path, len(source))
     # The languages as they were named, or what the columns are called.
     names = [table.names[place] for place in table.places[:2]] if table.named else SIDES
-    source, target = (tag or name for tag, name in zip(table.tags, names, strict=True))
-    called = printable(source), printable(target)
-    return Benchmark(printable(path.name), [row[0] for row in rows], [row[1] for row in rows], gold, called)
+    first, second = (printable(tag or name) for tag, name in zip(table.tags, names, strict=True))
+    return Benchmark(printable(path.name), source, target, gold, (first, second))
 
 
 def evaluate(
@@ -132,12 +125,12 @@ def evaluate(
     sentences (10,000 draws, 95 %).
 
     Args:
-        model: an encoder with a decomposer, or an encoder alone.
-        benchmarks: as `read` gives them.
-        text: files of translations, on which centering and `method` are fitted. Pairs with a
-            sentence of a benchmark are left out.
-        method: another one of the catalogue to compare with; none if empty or without `text`.
-        languages: of the two sides, where the model needs them.
+        model: An encoder with a decomposer, or an encoder alone.
+        benchmarks: What `read` gives.
+        text: Files of translations, on which centering and `method` are fitted. Pairs with a sentence of a benchmark
+            are left out.
+        method: Another one of the catalogue to compare with; none if empty or without `text`.
+        languages: The languages of the two sides, where the model needs them.
     Raises:
         TypeError: a side of a benchmark is no list of strings.
         DataError: too little text to fit on, a blank sentence, or no vector of a benchmark has a direction.
@@ -150,9 +143,11 @@ def evaluate(
                     raise DataError(f"{benchmark.name}: {name}[{row}] is blank: leave out its pair")
     views: dict[str, View] = {ORIGINAL: lambda vectors, _: vectors}
     if text:
-        methods = dict.fromkeys([CENTERING, *([method] if method else [])])
-        for name, fitted in _fitted(model, text, benchmarks, methods, languages).items():
-            views[name] = _meaning(fitted, languages)
+        codes = languages[0] or UNNAMED[0], languages[1] or UNNAMED[1]
+        a, b = _encode(model, _unseen(text, benchmarks, languages), languages)
+        for name in dict.fromkeys([CENTERING, *([method] if method else [])]):
+            fitted = Decomposer(name, device="cpu").fit(a, b, codes[0], codes[1])
+            views[name] = _meaning(fitted, codes)
     if (decomposer := model.decomposer) is not None:
         views[f"{MODEL} ({decomposer.method})"] = lambda vectors, side: (
             decomposer.transform(vectors, languages[side] or "", languages[1 - side]).meaning
@@ -169,14 +164,14 @@ def evaluate(
     return rows
 
 
-def _fitted(
-    model: Model,
-    text: Sequence[Path],
-    benchmarks: Sequence[Benchmark],
-    methods: Iterable[str],
-    languages: Languages,
-) -> dict[str, Decomposer]:
-    """Methods on the vectors of the text, without the sentences that they are measured on."""
+def _meaning(fitted: Decomposer, codes: Sequence[str]) -> View:
+    return lambda vectors, side: fitted.transform(vectors, codes[side], codes[1 - side])
+
+
+def _unseen(
+    text: Sequence[Path], benchmarks: Sequence[Benchmark], languages: Languages
+) -> tuple[list[str], list[str]]:
+    """Both sides of the different pairs of text that have no sentence of a benchmark."""
     seen = {
         normalised(sentence)
         for benchmark in benchmarks
@@ -195,17 +190,7 @@ def _fitted(
         )
     if len(unseen) < FEW:
         raise DataError(f"{len(unseen)} pairs of text outside the benchmarks, at least {FEW} are needed")
-    vectors = _encode(model, ([pair.source for pair in unseen], [pair.target for pair in unseen]), languages)
-    return {name: Decomposer(name, device="cpu").fit(*vectors, *_codes(languages)) for name in methods}
-
-
-def _meaning(fitted: Decomposer, languages: Languages) -> View:
-    codes = _codes(languages)
-    return lambda vectors, side: fitted.transform(vectors, codes[side], codes[1 - side])
-
-
-def _codes(languages: Languages) -> tuple[str, str]:
-    return languages[0] or UNNAMED[0], languages[1] or UNNAMED[1]
+    return [pair.source for pair in unseen], [pair.target for pair in unseen]
 
 
 def _encode(
@@ -229,13 +214,13 @@ def _scores(benchmark: Benchmark, sides: Sequence[np.ndarray], keys: np.ndarray)
     return {FORWARD: pool(both[:1]), BACKWARD: pool(both[1:]), BOTH: pool(both)}
 
 
-def _rows(benchmark: Benchmark, found: dict[str, dict[str, Scores]]) -> list[Row]:
+def _rows(benchmark: Benchmark, scores: dict[str, dict[str, Scores]]) -> list[Row]:
     columns = {
         (name, measure): Column(
-            f"{benchmark.name}: {name}, {measure}", scores, Spearman() if measure == SPEARMAN else mean()
+            f"{benchmark.name}: {name}, {measure}", values, Spearman() if measure == SPEARMAN else mean()
         )
-        for name, measures in found.items()
-        for measure, scores in measures.items()
+        for name, measures in scores.items()
+        for measure, values in measures.items()
     }
     drawn = resample([*columns.values()], resamples=RESAMPLES, generator=np.random.default_rng(SEED))
     values = dict(zip(columns, map(float, drawn.values), strict=True))
@@ -256,22 +241,13 @@ def _rows(benchmark: Benchmark, found: dict[str, dict[str, Scores]]) -> list[Row
         else:
             level = proportion({name: column.scores}, confidence=CONFIDENCE)
             gain = gain and not_empty(gain, CONFIDENCE)
-        rows.append(
-            Row(
-                benchmark.name,
-                name,
-                measure,
-                _percent(level),
-                gain and _percent(gain),
-                level.n,
-                benchmark.languages,
-            )
-        )
+        score, difference = _percent(level), gain and _percent(gain)
+        rows.append(Row(benchmark.name, name, measure, score, difference, level.n, benchmark.languages))
     return rows
 
 
-def _percent(found: Interval) -> Estimate:
-    return Estimate(100 * found.value, 100 * found.low, 100 * found.high)
+def _percent(interval: Interval) -> Estimate:
+    return Estimate(100 * interval.value, 100 * interval.low, 100 * interval.high)
 
 
 def _named(measure: str, source: str, target: str) -> str:

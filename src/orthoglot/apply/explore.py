@@ -18,7 +18,7 @@ from orthoglot.drawing.page import render
 from orthoglot.drawing.svg import COLOURS
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.finite import not_finite
-from orthoglot.meter import EarlyMeter
+from orthoglot.progress import EarlyMeter
 from orthoglot.search.neighbours import cosines, nearest
 
 PARTS = {"sentence": "The encoder's vector", "meaning": "The meaning part"}
@@ -33,13 +33,6 @@ class Neighbours(NamedTuple):
 
     rows: np.ndarray
     cosines: np.ndarray
-
-
-class Counts(NamedTuple):
-    """What is among the k nearest of each of N sentences, (N,) whole numbers."""
-
-    own: np.ndarray  # sentences of its own language
-    translations: np.ndarray  # sentences that translate it; 0 where no lines are known
 
 
 class Shares(NamedTuple):
@@ -92,47 +85,38 @@ def neighbours(vectors: np.ndarray, k: int, device: str = "cpu") -> Neighbours:
     return Neighbours(rows, cosines(x, x, rows))
 
 
-def counts(pool: Pool, found: dict[str, Neighbours]) -> dict[str, Counts]:
-    """Count the neighbours of a sentence's own language, and its translations, by name of the part of the vectors."""
+def neighbour_counts(pool: Pool, near: Neighbours) -> tuple[np.ndarray, np.ndarray]:
+    """How many neighbours of each sentence are of its own language, and how many translate it, (N,) each."""
     _, languages = np.unique(pool.languages, return_inverse=True)
-    translations = _translations(pool)
-    return {
-        part: Counts(
-            (languages[rows] == languages[:, None]).sum(axis=1),
-            np.array(
-                [
-                    len(right.intersection(near))
-                    for right, near in zip(translations, rows.tolist(), strict=True)
-                ]
-            ),
-        )
-        for part, (rows, _) in found.items()
-    }
+    translations = zip(_translations(pool), near.rows.tolist(), strict=True)
+    own = (languages[near.rows] == languages[:, None]).sum(axis=1)
+    return own, np.array([len(right.intersection(rows)) for right, rows in translations])
 
 
-def shares(pool: Pool, found: dict[str, Neighbours]) -> Shares:
+def shares(pool: Pool, by_part: dict[str, Neighbours]) -> Shares:
     """How many neighbours are of the query's own language, and how many translate it."""
-    k = next(iter(found.values())).rows.shape[1]
-    counted = counts(pool, found)
+    k = next(iter(by_part.values())).rows.shape[1]
+    counts = {part: neighbour_counts(pool, near) for part, near in by_part.items()}
     _, languages, sizes = np.unique(pool.languages, return_inverse=True, return_counts=True)
-    own_language = {part: float(count.own.mean()) / k for part, count in counted.items()}
+    own = {part: float(count.mean()) / k for part, (count, _) in counts.items()}
     chance = float((sizes[languages] - 1).mean() / (len(languages) - 1))
     if pool.lines is None:
-        return Shares(own_language, chance, {}, 0)
-    right = {part: float(count.translations.mean()) / k for part, count in counted.items()}
+        return Shares(own, chance, {}, 0)
+    right = {part: float(count.mean()) / k for part, (_, count) in counts.items()}
     possible = float(np.mean([min(k, len(rows)) for rows in _translations(pool)])) / k
-    return Shares(own_language, chance, right, possible)
+    return Shares(own, chance, right, possible)
 
 
-def widest(pool: Pool, found: dict[str, Neighbours]) -> int:
+def widest(pool: Pool, by_part: dict[str, Neighbours]) -> int:
     """Return the row of the sentence whose neighbours differ most between the vector and the meaning part.
 
     It is the one that gains most translations; among equal ones, the one that loses most neighbours of its own
     language; among these, the first.
     """
-    before, after = (counts(pool, found)[part] for part in PARTS)
-    gains, losses = after.translations - before.translations, before.own - after.own
-    return int(np.lexsort((-losses, -gains))[0])
+    (own_before, right_before), (own_after, right_after) = (
+        neighbour_counts(pool, by_part[part]) for part in PARTS
+    )
+    return int(np.lexsort((own_after - own_before, right_before - right_after))[0])
 
 
 def _translations(pool: Pool) -> list[set[int]]:
@@ -148,7 +132,7 @@ def _translations(pool: Pool) -> list[set[int]]:
     ]
 
 
-def page(pool: Pool, found: dict[str, Neighbours], model: Model) -> str:
+def page(pool: Pool, by_part: dict[str, Neighbours], model: Model) -> str:
     """One HTML page that loads nothing, with all sentences and their neighbours in it."""
     assert model.decomposer is not None
     codes = sorted({*pool.languages})
@@ -158,10 +142,10 @@ def page(pool: Pool, found: dict[str, Neighbours], model: Model) -> str:
         "codes": codes,
         "colours": [COLOURS[place % len(COLOURS)] for place in range(len(codes))],
         "lines": pool.lines,
-        "first": widest(pool, found),
+        "first": widest(pool, by_part),
         "parts": [
             {"rows": near.rows.tolist(), "cosines": np.rint(1000 * near.cosines).astype(int).tolist()}
-            for near in found.values()
+            for near in by_part.values()
         ],
     }
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -173,8 +157,8 @@ def page(pool: Pool, found: dict[str, Neighbours], model: Model) -> str:
         parts=PARTS,
         pool=pool,
         codes=codes,
-        k=next(iter(found.values())).rows.shape[1],
-        shares=shares(pool, found),
+        k=next(iter(by_part.values())).rows.shape[1],
+        shares=shares(pool, by_part),
         version=__version__,
         content=Markup(text.translate(IN_HTML)),  # the signs are within strings alone
     )

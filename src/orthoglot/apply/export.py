@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -64,12 +65,12 @@ def export(
     of a residual is e - (W e + b) = (I - W) e - b, one linear map as well.
 
     Args:
-        model_folder: an encoder's, or a decomposer's with its encoder; see `orthoglot.load`.
-        output: a new folder.
+        model_folder: The folder of an encoder, or of a decomposer with its encoder; see `orthoglot.load`.
+        output: A new folder.
         part: "meaning" (if None) or "language", of a decomposer.
-        language: for a method that maps each language its own way: the one whose map is written.
-        licence: for the model card; "" takes what is on record.
-        records: scores of a run for the model card; None takes those of `orthoglot fit`.
+        language: The language whose map is written, for a method that maps each its own way.
+        licence: The licence for the model card; "" takes what is on record.
+        records: Scores of a run for the model card; None takes those of `orthoglot fit`.
     Returns:
         Largest difference of an entry from orthoglot's own vector on a few sentences, in lengths of the vector.
     Raises:
@@ -165,7 +166,7 @@ def _write(
     output: Path,
     model_card: str,
     licence_file: Path | None,
-    made_of: list[object],
+    made_of: Sequence[object],
 ) -> float:
     """Write a folder once its vectors of the sample sentences are compared with orthoglot's own; see `export`."""
     logger.info("comparing with orthoglot's own vectors on %d sample sentences", len(PROBES))
@@ -232,12 +233,12 @@ def steps(decomposer: Decomposer, part: str, language: str | None, name: str) ->
     """The modules that turn a sentence vector into one part of length 1.
 
     Args:
-        decomposer: the maps.
+        decomposer: The maps.
         part: "meaning" or "language".
-        language: whose map it is, if there is one per language.
-        name: of the model, for messages.
+        language: The language whose map it is, if there is one per language.
+        name: The name of the model, for messages.
     Raises:
-        ConfigError: no such part; parts that are no linear maps, or as of `affine`.
+        ConfigError: no such part; parts that are no linear maps; see `affine`.
     """
     if part not in PARTS:
         raise ConfigError(f"unknown part {part!r}; known: {', '.join(PARTS)}")

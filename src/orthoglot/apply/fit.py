@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import shutil
@@ -64,21 +63,21 @@ def fit(
     fit.json, which says what it was made of. The same call finds it done; another one does not replace it.
 
     Args:
-        encoder: whose vectors are split.
+        encoder: The encoder whose vectors are split.
         bitext: {language pair: texts}, as `arguments.texts_by_pair` makes them.
-        name: of the method, for the record.
-        method: architecture, partner rule and weighted terms.
-        recipe: how to train.
-        splits: shares held out by hash of the pivot sentence, and caps.
-        seed: of the training.
+        name: The name of the method, for the record.
+        method: Architecture, partner rule and weighted terms.
+        recipe: How to train.
+        splits: Shares held out by hash of the pivot sentence, and caps.
+        seed: The seed of the training.
         device: "auto", "cpu", "cuda", ...
-        checkpoint: folder of finished stages: prepared text, vectors, the training's state. An interrupted call
+        checkpoint: The folder of finished stages: prepared text, vectors, the training's state. An interrupted call
             goes on there, and another method finds the vectors; the caller removes it.
-        output: the model folder.
-        start: the ready model, whose encoder this is, for the method `plda`: the fit starts from it.
-        realign: whether pairs of a shifted run are put together anew (`CleaningSettings`).
+        output: The model folder.
+        start: The ready model, whose encoder this is, for the method `plda`: the fit starts from it.
+        realign: Whether pairs of a shifted run are put together anew (`CleaningSettings`).
     Returns:
-        Retrieval of held-out translations among all sentences of their side, as `orthoglot.apply.measure.retrieval`.
+        Retrieval of held-out translations among all sentences of their side, see `orthoglot.apply.measure.retrieval`.
     Raises:
         ConfigError: `output` is something else or another model, or a setting is wrong.
         DataError: text that cannot be read, or leaves too little to train or to measure on.
@@ -90,25 +89,27 @@ def fit(
     }
     columns = {pair: [getattr(text, "columns", []) for text in texts] for pair, texts in bitext.items()}
     tags = {pair: named for pair, texts in bitext.items() if any(named := [text.tags for text in texts])}
-    planned = {
+    planned: dict[str, Any] = {
         "bitext": {pair: [text.name for text in texts] for pair, texts in bitext.items()},
         "sha256": digests,
         "columns": columns,
-        **({"tags": tags} if tags else {}),
         "cleaning": cleaning.model_dump(),
         "splits": splits.model_dump(),
         "method": {"name": name, **method.model_dump()},
         "recipe": recipe.model_dump(),
         "seed": seed,
         "orthoglot": __version__,
-        **({"start": {"sha256": start.sha256, "text": start.about["text"]}} if start else {}),
     }
+    if tags:
+        planned["tags"] = tags
+    if start:
+        planned["start"] = {"sha256": start.sha256, "text": start.about["text"]}
     # A missing encoder, and an output that is something else, are errors before any work.
     if not (Path(encoder.place) / "encoder.json").is_file():
         locate(encoder.place, encoder.revision)
     if output.exists():
-        made = _made(output)
-        if any(made.get(part) != json.loads(json.dumps(value)) for part, value in planned.items()):
+        made, as_read = _made(output), json.loads(json.dumps(planned))
+        if any(made.get(part) != value for part, value in as_read.items()):
             raise _other_model(output)
     languages = sorted({code for pair in bitext for code in parse_pair(pair)})
     folders = []
@@ -189,14 +190,10 @@ def fit(
 
 
 def warn_of_runs(store: EmbeddingStore, text: Source, pair: str) -> None:
-    """Say where the translations of a text stand some lines away, as its vectors show.
+    """Log where the translations of a text stand some lines away, as its vectors show; they are learnt from.
 
-    `prepare` has left out what numbers and names show. The rest is learnt from.
-
-    Args:
-        store: holds the vectors of what `prepare` kept.
-        text: in the order of its file, blocks of which are judged.
-        pair: its languages.
+    `prepare` has left out what numbers and names show. Blocks of the text's file are judged, in its order; `store` has
+    the vectors of what `prepare` kept.
     """
     source, target = parse_pair(pair)
     items = enumerate(read_source(text, source, target))
@@ -221,24 +218,14 @@ def warn_of_runs(store: EmbeddingStore, text: Source, pair: str) -> None:
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file's bytes.
-
-    Raises:
-        DataError: there is no such file.
-    """
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError as error:
-        raise DataError(f"{path} does not exist") from error
+    """SHA-256 of a file's bytes; a DataError if there is no such file."""
+    if not path.is_file():
+        raise DataError(f"{path} does not exist")
+    return receipts.file_digest(path)
 
 
 def _made(model: Path) -> dict[str, Any]:
-    """What `fit` wrote of a model.
-
-    Raises:
-        ConfigError: the folder holds no such model, or a damaged one.
-    """
+    """What `fit` wrote of a model; a ConfigError if the folder holds no such model, or a damaged one."""
     if not (model / MADE).is_file():
         raise ConfigError(f"{model}: exists and was not written by orthoglot fit; name another folder")
     try:
@@ -262,4 +249,4 @@ def _stage(folder: Path, key: str, work: Callable[[Path], None]) -> None:
 
 
 def _key(*parts: Any) -> str:
-    return hashlib.sha256(json.dumps([__version__, *parts], sort_keys=True).encode()).hexdigest()
+    return receipts.digest_of([__version__, *parts])

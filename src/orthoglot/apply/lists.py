@@ -29,12 +29,8 @@ from orthoglot.text.strings import strings
 class Scores(NamedTuple):
     """What `score` says of N pairs."""
 
-    # (N,) float64 in [-1, 1]: the cosine of the meaning parts; -1 of a copy or an untranslated sentence; NaN if a side
-    # is blank
-    score: np.ndarray
-    # (N,) str: "", "blank", "copy", "no_letters", "untranslated" or "other_language"; a guess has a question mark
-    # behind it
-    flag: np.ndarray
+    score: np.ndarray  # (N,) float64 in [-1, 1], see `orthoglot.apply.score.score`; NaN if a side is blank
+    flag: np.ndarray  # (N,) str, "" without a flag
     similarity: np.ndarray  # (N,) float64, the cosine whatever the flag; NaN if a side is blank
     # the quality of each pair and the words without a counterpart; None if a side is blank, or if not asked for
     words: list[Words | None]
@@ -63,20 +59,20 @@ def mine(
     Pairs with the same letters and digits on both sides, or without a letter on one, come after all others.
 
     Args:
-        source, target: sentences; blank ones are skipped, and of equal ones the first counts.
-        model: a folder, or what `orthoglot.load` opened; `device` is of a folder's encoder and of the search.
-        source_language, target_language: codes, tags or English names, where the model needs them.
-        part: "meaning", "language" or "sentence"; meaning if not given, or sentence of an encoder alone.
-        margin, retrieval, neighborhood, threshold, best: see `orthoglot.apply.mine.mine`.
-        own_mean: whether each list has its own mean, where the model supports it (docs/methods.md#own-mean); give False
+        source, target: Sentences; blank ones are skipped, and of equal ones the first counts.
+        model: A folder, or what `orthoglot.load` opened; `device` is that of a folder's encoder and of the search.
+        source_language, target_language: Codes, tags or English names, where the model needs them.
+        part: "meaning", "language" or "sentence"; meaning if not given, or sentence for an encoder alone.
+        margin, retrieval, neighborhood, threshold, best: See `orthoglot.apply.mine.mine`.
+        own_mean: Whether each list has its own mean, where the model supports it (docs/methods.md#own-mean); give False
             if a list is in several languages.
-        threads: of the CPU, for this call; as PyTorch is set if not given.
-        progress: draw bars on standard error.
+        threads: Threads of the CPU in this call; as PyTorch is set if not given.
+        progress: Whether bars are drawn on standard error.
     Returns:
         Arrays (P,): `sources` and `targets`, positions in the two lists, and `margins`.
     Raises:
-        ConfigError: an option that does not fit the model or another option.
-        TypeError: a list is none of strings, see `orthoglot.text.strings.strings`.
+        ConfigError: an option does not fit the model or another option.
+        TypeError: a list does not hold strings, see `orthoglot.text.strings.strings`.
         DataError: a list has no text, or half a surrogate pair.
 
     >>> import numpy as np
@@ -123,7 +119,7 @@ def mine(
         )
     x_texts, y_texts = (side.sentences for side in sides)
     texts = ((x_texts[i], y_texts[j]) for i, j in zip(mined.sources, mined.targets, strict=True))
-    order = np.argsort(obvious(texts, len(mined.margins)).either, kind="stable")
+    order = np.argsort(obvious(texts, len(mined.margins))[0], kind="stable")
     positions = [np.array(side.lines, dtype=np.int64) - 1 for side in sides]
     return Mined(positions[0][mined.sources[order]], positions[1][mined.targets[order]], mined.margins[order])
 
@@ -143,11 +139,11 @@ def score(
     """Score translations without references, as `orthoglot score` and `orthoglot.apply.score.score` do.
 
     Args:
-        source, target: N sentences each; arguments otherwise as of `mine`.
-        words: whether words are compared, too (`orthoglot.apply.words`).
+        source, target: N sentences each; for the other arguments see `mine`.
+        words: Whether words are compared, too (`orthoglot.apply.words`).
     Raises:
         ConfigError: words of an encoder that gives none.
-        TypeError: as of `mine`.
+        TypeError: see `mine`.
         DataError: the lists differ in length, or are empty; half a surrogate pair.
 
     >>> from orthoglot import score
@@ -172,8 +168,9 @@ def score(
     with cpu_threads(threads), bar:
         scored = list(score_pairs(opened, pairs, languages, done=bar.update, words=words))
     score, flag, similarity, compared = zip(*scored, strict=True)
-    values = (np.array(score, dtype=float), np.array(flag), np.array(similarity, dtype=float))
-    return Scores(*values, list(compared))
+    return Scores(
+        np.array(score, dtype=float), np.array(flag), np.array(similarity, dtype=float), list(compared)
+    )
 
 
 def _check_place(device: str, threads: int | None) -> None:

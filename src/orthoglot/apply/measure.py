@@ -47,11 +47,7 @@ logger = logging.getLogger(__name__)
 
 
 def held_out(bitext: Sequence[Path]) -> dict[str, UnseenPairs]:
-    """The unseen test pairs of prepared folders, by language pair.
-
-    Raises:
-        DataError: a language pair has fewer than two of them: there is nothing to choose between.
-    """
+    """The unseen test pairs of prepared folders, by language pair; a DataError if one has fewer than two of them."""
     by_pair = read_held_out(bitext)
     folders = {folder.name: folder for folder in bitext}
     for name, unseen in by_pair.items():
@@ -96,11 +92,11 @@ def retrieval(
     """P@1 of held-out translations in every view, both directions, with intervals over pivot sentences.
 
     Args:
-        decomposer: whose views are scored, along with the original vector.
-        store: vectors of the test pairs and of `others`.
-        unseen: as `held_out` gives it; the first 1,000 distinct pairs of each language pair query.
-        seed: of the decomposer's training, for the record.
-        others: by language pair, sentences of each side that can be found by mistake, as `further` gives them; those
+        decomposer: The decomposer whose views are scored, along with the original vector.
+        store: The vectors of the test pairs and of `others`.
+        unseen: What `held_out` gives; the first 1,000 distinct pairs of each language pair query.
+        seed: The seed of the decomposer's training, for the record.
+        others: By language pair, sentences of each side that can be found by mistake, as `further` gives them; those
             with the letters and digits of a query's sentence are left out. None: the test pairs alone are candidates.
     Returns:
         Records in percent: each direction, and "all", the unweighted mean over language pairs.
@@ -112,7 +108,7 @@ def retrieval(
     stated: dict[Key, dict[str, object]] = {}
     for pair, pairs in unseen.items():
         languages = parse_pair(pair)
-        source, target, repeated = distinct(pairs, QUERIES)
+        source, target, repeated = distinct(pairs.pairs, QUERIES)
         dropped = {"duplicates_dropped": repeated, "seen_dropped": pairs.seen_dropped}
         sides = [
             [*queries, *_new(more, queries)]
@@ -148,9 +144,8 @@ def _new(sentences: Sequence[str], known: Sequence[str]) -> list[str]:
 def table(records: Sequence[Record]) -> str:
     """Records of held-out retrieval as a Markdown table: one row per direction and for the mean.
 
-    It has the views that there are: a decomposer's three, or an encoder's own vector alone. Where the original vector
-    and the meaning part both find 99 % or more, a sentence below it says that the table compares nothing; where the
-    meaning part finds fewer, another one says what to do.
+    It has the views that there are. A sentence below it says if original vector and meaning part both find 99 % or
+    more, which compares nothing, or what to do if the meaning part finds fewer.
     """
     subsets = sorted({record.subset for record in records}, key=lambda subset: (subset == ALL, subset))
     cells = {(record.subset, record.view): record for record in records}

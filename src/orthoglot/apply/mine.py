@@ -17,7 +17,6 @@ from orthoglot.apply.expected import Decoys
 from orthoglot.apply.model import Model
 from orthoglot.apply.scored import has_letter
 from orthoglot.apply.text_vectors import text_vectors, with_own_mean
-from orthoglot.apply.threshold import suggest
 from orthoglot.atomic import replacing
 from orthoglot.decomposers.own_mean import adaptable, mean_shift, sums
 from orthoglot.errors import ConfigError, DataError
@@ -27,7 +26,7 @@ from orthoglot.search.margins import Margin, Mined, Strategy, both_cosines, cand
 from orthoglot.text.bitext import SIDES
 from orthoglot.text.keys import normalised
 
-BINS = 20
+BINS = 20  # of the histogram of margins
 COLUMNS = ("margin", "source", "target")  # of mined and aligned pairs
 
 
@@ -74,11 +73,11 @@ def mine(
     device: str = "cpu",
     threads: int = 1,
     memory: float = 1.0,
-) -> tuple[Mined, dict[str, object]]:
+) -> tuple[Mined, dict[str, Any]]:
     """Pairs of rows of two arrays of vectors that may be translations, by falling margin, and how they were searched.
 
-    The facts also hold `suggested_threshold` (`orthoglot.apply.threshold.suggest`) or, of a given threshold,
-    `expected_precision` (`orthoglot.apply.expected.Decoys.expected`), where there is one.
+    The facts also hold `suggested_threshold` or, for a given threshold, `expected_precision`, where there is one
+    (`orthoglot.apply.expected.Decoys`).
 
     Args:
         x: (n, D), rows of length 1.
@@ -86,10 +85,10 @@ def mine(
         margin: "ratio", "distance" or "absolute".
         retrieval: "forward", "backward", "max" or "intersection", see `orthoglot.search.margins.mine`.
         neighborhood: k, the neighbours whose mean cosine a cosine is compared with.
-        threshold: the least margin that is kept; None keeps all.
-        best: of "forward", how many pairs of each row of x.
-        device: of the search.
-        threads: of the search on a CPU.
+        threshold: The least margin that is kept; None keeps all.
+        best: With "forward", the pairs of each row of x.
+        device: The device of the search.
+        threads: The threads of the search on a CPU.
         memory: GiB, see `orthoglot.search.exact_or_cells.search`.
     Raises:
         ConfigError: see `check_mining`; a search that needs faiss, which is not installed.
@@ -107,11 +106,11 @@ def mine(
         pairs = Mined(*(column[np.argsort(-pairs.margins, kind="stable")] for column in pairs))
     else:
         pairs = mine_found(neighbours, cosine, margin, retrieval)
+        decoys = Decoys.of(neighbours, cosine, pairs, margin)
         if threshold is None:
-            facts["suggested_threshold"] = suggest(neighbours, cosine, pairs, margin)
-        elif Decoys.possible(neighbours, pairs, retrieval):
-            expected = Decoys(neighbours, cosine, pairs, margin).expected(threshold)
-            facts["expected_precision"] = expected.precision
+            facts["suggested_threshold"] = decoys and decoys.suggested()
+        elif decoys and retrieval == "max":
+            facts["expected_precision"] = decoys.expected(threshold).precision
     if threshold is not None:
         pairs = Mined(*(column[pairs.margins >= threshold] for column in pairs))
     return pairs, facts
@@ -143,11 +142,9 @@ def side_vectors(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Vectors of length 1 of the sentences of both texts, in files of a folder, see `text_vectors`.
 
-    Args:
-        model, checkpoint, languages, part: as of `text_vectors`.
-        sides: both texts.
-        own_mean: whether each text has its own mean, see `with_own_mean`, where the model's part supports it.
-        device: of the search that follows.
+    `own_mean` gives each text its own mean, see `with_own_mean`, where the model's part supports it; `device` is that
+    of the search that follows.
+
     Raises:
         ConfigError: they are too many to search without faiss.
     """
@@ -179,25 +176,16 @@ def write_summary(output: Path, summary: Mapping[str, Any]) -> None:
         partial.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-class Obvious(NamedTuple):
-    """Which pairs are no translation whatever their margin, (P,) bool each."""
+def obvious(pairs: Iterable[tuple[str, str]], count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which of so many pairs are no translation whatever their margin, and which of them since a side has no letter.
 
-    copies: np.ndarray  # both sides have the same letters and digits
-    wordless: np.ndarray  # a side has no letter
-
-    @property
-    def either(self) -> np.ndarray:
-        """The pairs that are one of both."""
-        return self.copies | self.wordless
-
-
-def obvious(pairs: Iterable[tuple[str, str]], count: int) -> Obvious:
-    """Compare the texts of as many pairs."""
+    The others have the same letters and digits on both sides; (P,) bool each.
+    """
     copies, wordless = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
     for number, (source, target) in enumerate(pairs):
         copies[number] = normalised(source) == normalised(target)
         wordless[number] = not (has_letter(source) and has_letter(target))
-    return Obvious(copies, wordless)
+    return copies | wordless, wordless
 
 
 def about_pairs(pairs: Iterable[tuple[str, str]], margins: np.ndarray) -> dict[str, Any]:

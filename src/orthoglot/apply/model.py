@@ -34,11 +34,11 @@ PARTS = ("sentence", "meaning", "language")
 def opened(folder: Path) -> tuple[Decomposer, Path]:
     """A decomposer, and the folder of the very encoder that it was trained on.
 
-    The encoder lies within the decomposer's own folder (`orthoglot fit`) or at its place in the same models folder.
+    The encoder lies within the decomposer's folder (`orthoglot fit`) or at its place in the same models folder.
 
     Raises:
         ConfigError: the folder holds no decomposer, or one that was fitted on vectors alone.
-        DataError: the encoder is absent, or another one than the decomposer was trained on.
+        DataError: the encoder is absent, or another one.
     """
     check_model(folder)
     decomposer = load_decomposer(folder)
@@ -65,8 +65,8 @@ class Model:
     `orthoglot.Decomposer` that was fitted to its vectors.
 
     Attributes:
-        identity: SHA-256 of what decides the vectors: of the encoder's files, of the decomposer's if there is one, and
-            of the precision if it is not float32.
+        identity: The SHA-256 of what decides the vectors: the encoder's files, the decomposer's if there is one, and
+            the precision if it is not float32.
     """
 
     def __init__(self, encoder: Encoder, decomposer: Decomposer | None, identity: str = "") -> None:
@@ -76,7 +76,7 @@ class Model:
 
     @property
     def usual_part(self) -> str:
-        """Which vectors people want if they do not say: the meaning, or the sentence without a decomposer."""
+        """The part of the vectors if nothing else is asked for: meaning, or sentence without a decomposer."""
         return "meaning" if self.decomposer else "sentence"
 
     @classmethod
@@ -85,23 +85,25 @@ class Model:
     ) -> Self:
         """Open an encoder's folder (models/PRESET/encoders/NAME), a decomposer's, or one of sentence-transformers.
 
-        A decomposer's folder is one that `orthoglot fit` or `orthoglot get` wrote, or .../decomposers/NAME/METHOD/SEED.
+        `orthoglot fit` and `orthoglot get` write a decomposer's folder, the workflow .../decomposers/NAME/METHOD/SEED.
         A sentence-transformers model runs by the library's modules, with its default prompt before each sentence.
 
         Args:
-            folder: of any of them; None for the ready model (`orthoglot.apply.ready.default`).
+            folder: Any of these folders; None for the ready model (`orthoglot.apply.ready.default`).
             device: "auto", "cpu", "cuda", "cuda:1".
             precision: "float32"; "bfloat16" or "int8" for the network, see `EmbeddingSettings`; vectors are float32.
         Raises:
-            ConfigError: the folder is neither.
-            DataError: as `opened`; or a result of the workflow that is not as its job wrote it.
+            ConfigError: the folder is none of these.
+            DataError: see `opened`; or a result of the workflow is not as its job wrote it.
         """
         if folder is None:
             from orthoglot.apply import ready
 
             folder = ready.default()
-        with located(Path(folder)) as (home, decomposer, made_by):
-            return cls(load_encoder(home, device, precision), decomposer, _made_by(made_by, precision))
+        with located(Path(folder)) as (home, decomposer, digest):
+            if precision != "float32":
+                digest = hashlib.sha256(f"{digest}{precision}".encode()).hexdigest()
+            return cls(load_encoder(home, device, precision), decomposer, digest)
 
     def encode(
         self,
@@ -121,18 +123,17 @@ class Model:
         A blank sentence keeps its row, which is NaN, or 0 in int8 and in bits.
 
         Args:
-            sentences: a list, tuple, generator, pandas Series or NumPy array of strings, or one string.
+            sentences: A list, tuple, generator, pandas Series or NumPy array of strings, or one string.
             part: "meaning" or "language" of a decomposer, or "sentence", the encoder's own vector. If not given,
-                meaning, or sentence of an encoder alone.
-            language: the sentences' language code, for encoders and methods that need it (EMS with words by
+                meaning, or sentence for an encoder alone.
+            language: The sentences' language code, for encoders and methods that need it (EMS with words by
                 Moses: for its tokeniser; centering: for its mean).
-            partner: the language that they are compared with, which centering per pair asks for.
-            dim: cut the meaning part of PLDA to so many dimensions, those of most worth, and scale it to
-                length 1.
+            partner: The language that they are compared with, which centering per pair asks for.
+            dim: The dimensions that are kept of PLDA's meaning part, those of most worth; scaled to length 1.
             dtype: "float32", "float16", or "int8", see `compact`.
-            binary: a bit for each dimension, see `compact`.
-            batch_tokens: tokens encoded at once, padding included; a GPU is kept busy by more.
-            progress: draw a bar on standard error; or a function that is called after each batch, see `Encoder.encode`.
+            binary: Whether each dimension becomes a bit, see `compact`.
+            batch_tokens: Tokens encoded at once, padding included; a GPU is kept busy by more.
+            progress: Whether a bar is drawn; or a function that is called after each batch, see `Encoder.encode`.
         Returns:
             (n, D) of that type, or (n, ceil(D / 8)) uint8 of bits; without n for one string.
         Raises:
@@ -150,11 +151,10 @@ class Model:
             check_dim(self.decomposer, part, dim)
         single = isinstance(sentences, str)
         texts = strings([sentences] if isinstance(sentences, str) else sentences, "sentences")
-        written = _written(texts)
-        vectors = self._vectors([texts[row] for row in written], language, batch_tokens, progress)
-        if part != "sentence" and self.decomposer is not None:
+        rows, vectors = self._vectors(texts, language, batch_tokens, progress)
+        if part != "sentence":
             vectors = getattr(self.split(vectors, language, partner), part)
-        vectors = _rows(compact(vectors, dim=dim, dtype=dtype, binary=binary), written, len(texts))
+        vectors = in_rows(compact(vectors, dim=dim, dtype=dtype, binary=binary), rows, len(texts))
         return vectors[0] if single else vectors
 
     def parts(
@@ -166,25 +166,19 @@ class Model:
         batch_tokens: int = 2048,
         progress: bool | Done = False,
     ) -> Parts:
-        """The vectors of sentences and both their parts, encoded once; arguments and blank sentences as of `encode`.
-
-        Raises:
-            ConfigError: the model has no decomposer.
-            TypeError, DataError: as of `encode`.
-        """
+        """The vectors of sentences and both their parts; arguments, blank sentences and errors as for `encode`."""
         if self.decomposer is None:
             raise ConfigError(f"{self.encoder.name} has no decomposer")
         texts = strings(sentences, "sentences")
-        written = _written(texts)
-        vectors = self._vectors([texts[row] for row in written], language, batch_tokens, progress)
+        rows, vectors = self._vectors(texts, language, batch_tokens, progress)
         parts = self.split(vectors, language, partner)
-        return Parts(*(_rows(part, written, len(texts)) for part in parts))
+        return Parts(*(in_rows(part, rows, len(texts)) for part in parts))
 
     def split(self, vectors: np.ndarray, language: str | None = None, partner: str | None = None) -> Parts:
         """Both parts of vectors of the encoder (N, D).
 
-        The vector is the meaning, and the language is zeros, if there is no decomposer. A row of NaN alone, which is a
-        blank sentence's, stays one.
+        Without a decomposer, the vector is the meaning, and the language is zeros. A row of NaN alone, which is a blank
+        sentence's, stays one.
 
         Raises:
             DataError: a part of another row is not finite.
@@ -206,7 +200,7 @@ class Model:
         When to use it: docs/methods.md#own-mean.
 
         Args:
-            vectors: (N, D), `encode(sentences, part="sentence")` of a text or collection in one language. Keep the
+            vectors: `encode(sentences, part="sentence")` of a text or collection in one language (N, D). Keep the
                 model for the vectors that are compared with these later.
         Raises:
             ConfigError: the model has no decomposer, or one of another method.
@@ -222,11 +216,9 @@ class Model:
     ) -> tuple[str | None, str | None]:
         """The codes of a language and its partner that decide a vector: None in place of one that changes nothing.
 
-        The codes of most models are only checked. Those that decide a vector belong to encoders with a symbol or with
-        rules for each language, and to methods with weights for each language.
+        Most models only check the codes. Encoders with a symbol or with rules for each language, and methods with
+        weights for each language, make vectors by them.
 
-        Args:
-            part, language, partner: as of `encode`.
         Raises:
             ConfigError: the encoder does not cover the language.
         """
@@ -236,21 +228,18 @@ class Model:
         return (language if _reads_language(self.encoder) else None), None
 
     def _vectors(
-        self, texts: list[str], language: str | None, batch_tokens: int, progress: bool | Done
-    ) -> np.ndarray:
-        """The encoder's own, of sentences that are not blank."""
-        if not isinstance(progress, bool) or not progress:
-            return self.encoder.encode(texts, language or "", batch_tokens, progress or None)
-        with tqdm(total=len(texts), desc="encode", unit=" sentences") as bar:
-            return self.encoder.encode(texts, language or "", batch_tokens, bar.update)
+        self, texts: Sequence[str], language: str | None, batch_tokens: int, progress: bool | Done
+    ) -> tuple[list[int], np.ndarray]:
+        """The rows of texts that are not blank, and the encoder's own vectors of these."""
+        rows = [row for row, text in enumerate(texts) if text.strip()]
+        written = [texts[row] for row in rows]
+        shown = progress is True
+        with tqdm(total=len(written), desc="encode", unit=" sentences", disable=not shown) as bar:
+            done = bar.update if isinstance(progress, bool) else progress
+            return rows, self.encoder.encode(written, language or "", batch_tokens, done)
 
 
-def _written(texts: Sequence[str]) -> np.ndarray:
-    """The rows of sentences that are not blank."""
-    return np.flatnonzero([bool(text.strip()) for text in texts])
-
-
-def _rows(vectors: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
+def in_rows(vectors: np.ndarray, rows: Sequence[int] | np.ndarray, n: int) -> np.ndarray:
     """Vectors (n, D) whose given rows are these; the others are NaN, or 0 of whole numbers."""
     if len(vectors) == n:
         return vectors
@@ -292,13 +281,6 @@ def _by_language(decomposer: Decomposer) -> bool:
     """Whether a decomposer has weights, or a centre, for each language."""
     form, centre = architecture(decomposer.architecture), decomposer.weights.get("centre")
     return getattr(form, "by_language", False) or (centre is not None and centre.ndim == 2)
-
-
-def _made_by(identity: str, precision: Precision) -> str:
-    """The identity of a model that computes in a precision; that of its files with the usual one."""
-    return (
-        identity if precision == "float32" else hashlib.sha256(f"{identity}{precision}".encode()).hexdigest()
-    )
 
 
 def default_prompt(folder: Path) -> str:

@@ -61,14 +61,14 @@ def decomposer_card(
     """The card of one part of a decomposer's vectors.
 
     Args:
-        model_folder: the decomposer's; the card states what `orthoglot fit` recorded there.
-        home: its encoder's.
-        decomposer: the maps.
-        name: of the exported model.
+        model_folder: The decomposer's folder; the card states what `orthoglot fit` recorded there.
+        home: Its encoder's folder.
+        decomposer: The maps.
+        name: The name of the exported model.
         part: "meaning" or "language".
-        language: whose map it is, if there is one per language.
-        origin: what is on record of the model's.
-        records: of a run that scored it; None takes those of `orthoglot fit`.
+        language: The language whose map it is, if there is one per language.
+        origin: What is on record of the model.
+        records: The records of a run that scored it; None takes those of `orthoglot fit`.
     Raises:
         ConfigError: these records hold no scores of this decomposer.
     """

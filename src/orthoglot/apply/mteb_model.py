@@ -20,14 +20,12 @@ from orthoglot.apply.model import Model, located
 from orthoglot.apply.provenance import Licence, Provenance, known_languages, provenance
 from orthoglot.decomposers.base import unit
 from orthoglot.encoders.folder import card, load_encoder
-from orthoglot.errors import ConfigError, DataError
-from orthoglot.languages import canonical, iso3, script
+from orthoglot.errors import DataError
+from orthoglot.languages import canonical_if_known, iso3, script
 
 MEGABYTE = 2**20
 # Languages for which mteb's models name the macrolanguage, and Tatoeba's files its member.
 MACROLANGUAGES = {"fa": "fas", "lv": "lav", "ms": "msa", "sw": "swa", "zh": "zho"}
-
-
 # Tasks of mteb that have sentences of a collection, by the first word of the names that it has here.
 TASKS = {
     "bible": ("BibleNLPBitextMining",),
@@ -49,11 +47,11 @@ class MtebModel(AbsEncoder):
         """Open a model.
 
         Args:
-            folder: as of `orthoglot.load`.
+            folder: See `orthoglot.load`.
             part: "meaning", "language" or "sentence"; None for the meaning, or the sentence without a decomposer.
-            device: of the encoder.
+            device: The device of the encoder.
         Raises:
-            ConfigError, DataError: as `orthoglot.load`.
+            ConfigError, DataError: see `orthoglot.load`.
         """
         with located(Path(folder)) as (home, decomposer, identity):
             self.model = Model(load_encoder(home, device), decomposer, identity)
@@ -78,10 +76,10 @@ class MtebModel(AbsEncoder):
         cover it.
 
         Args:
-            inputs: batches, whose "text" is a list.
-            task_metadata: has the languages of each subset.
-            hf_subset: name of the subset or column.
-            hf_split, prompt_type, kwargs: not used.
+            inputs: Batches, whose "text" is a list.
+            task_metadata: The task, with the languages of each subset.
+            hf_subset: The name of the subset or column.
+            hf_split, prompt_type, kwargs: Not used.
         Returns:
             (n, D) float32. Meaning and language have length 1, as in an export; the sentence is the encoder's own.
         Raises:
@@ -102,10 +100,7 @@ class MtebModel(AbsEncoder):
         return vectors if self.part == "sentence" else unit(vectors)
 
     def _language(self, codes: Iterable[str]) -> str | None:
-        try:
-            language, *others = {canonical(code) for code in codes}
-        except ConfigError:
-            return None
+        language, *others = {canonical_if_known(code) for code in codes}
         covered = self.model.encoder.languages
         return language if not others and (not covered or language in covered) else None
 
@@ -175,10 +170,10 @@ def _licence(licence: Licence) -> str | None:
 
 
 def _training(origin: Provenance, fitted: bool, described: Mapping[str, Any]) -> set[str] | None:
-    """Names of the texts that the vectors were trained on, where all of them are known.
+    """Names of the texts that the vectors were trained on, or None if not all are known: mteb takes it to be all.
 
-    mteb takes a model to have seen nothing else. So the set is None if the text of the decomposer is not on record, or
-    that of the encoder: one that was trained here has it in its card, others may be known to mteb.
+    The text of the decomposer has to be on record, and that of the encoder: one that was trained here has it in its
+    card, others may be known to mteb.
     """
     if fitted and not (origin.text or origin.ready_text):
         return None

@@ -22,12 +22,12 @@ class MeaningFilter(FilterABC):
     """Keeps what `orthoglot filter` keeps: translations that score well and have no flag but a guess.
 
     Args:
-        threshold: least score of a pair that is accepted, above -1.
-        model: a folder as of `orthoglot.load`, relative to `workdir`; the ready model if not given.
-        languages: codes of both sides, where the model or the identifier needs them.
-        identify: whether the language identifier is asked.
+        threshold: The least score of a pair that is accepted, above -1.
+        model: A folder, see `orthoglot.load`, relative to `workdir`; the ready model if not given.
+        languages: Codes of both sides, where the model or the identifier needs them.
+        identify: Whether the language identifier is asked.
         device: "auto", "cpu", "cuda".
-        name, workdir: see OpusFilter.
+        name, workdir: See OpusFilter.
     Raises:
         ConfigError: no such model; a threshold that a pair with a flag reaches.
     """
@@ -69,16 +69,13 @@ class MeaningFilter(FilterABC):
 
     def filter(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """The accepted pairs; OpusFilter's own method would score them one by one."""
-        return self._chosen(pairs, True)
+        return self._accepted(pairs, True)
 
     def filterfalse(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """The others."""
-        return self._chosen(pairs, False)
+        return self._accepted(pairs, False)
 
-    def _chosen(self, pairs: Iterable[Pair], accepted: bool) -> Iterator[Pair]:
+    def _accepted(self, pairs: Iterable[Pair], accepted: bool) -> Iterator[Pair]:
         for chunk in grouper(pairs, CHUNK):
-            yield from (
-                pair
-                for pair, decision in zip(chunk, self.decisions(chunk), strict=True)
-                if decision == accepted
-            )
+            decisions = zip(chunk, self.decisions(chunk), strict=True)
+            yield from (pair for pair, decision in decisions if decision == accepted)

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from orthoglot.apply.scored import has_letter
 from orthoglot.corpora.language_identifier import probabilities
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.languages import canonical
+from orthoglot.languages import canonical_if_known
 from orthoglot.text.bitext import read_rows, read_sentences
 
 OWN = Path(__file__).with_suffix(".tsv")
@@ -31,14 +32,14 @@ class Pool(NamedTuple):
 
 
 def read(texts: Sequence[Path], parallel: bool | None = None) -> Pool:
-    """The sentences of texts, each once in its language; of `OWN` if there are no texts.
+    """The sentences of texts, each once in its language; those of `OWN` if there are no texts.
 
     A text's language is in its name: en.txt, eng_Latn.txt, news.en, news.en.txt.gz. Where no name says one, a language
     identifier names that of each sentence.
 
     Args:
-        texts: a sentence per line; blank ones are skipped.
-        parallel: whether line n of each text translates line n of the others; if None, they do where there are several
+        texts: Files with a sentence per line; blank ones are skipped.
+        parallel: Whether line n of each text translates line n of the others; if None, they do where there are several
             texts of different languages that have as many lines.
     Raises:
         ConfigError: `parallel` of less than two languages.
@@ -71,10 +72,7 @@ def language_of(text: Path) -> str | None:
     name = text.name.lower()
     for end in (".gz", ".zst", ".txt"):
         name = name.removesuffix(end)
-    try:
-        return canonical(name.rpartition(".")[2])
-    except ConfigError:
-        return None
+    return canonical_if_known(name.rpartition(".")[2])
 
 
 def _lines(path: Path) -> list[str]:
@@ -103,13 +101,8 @@ def _pool(named: Sequence[str | None], columns: Sequence[Sequence[str]], paralle
 
 
 def _identified(sentence: str) -> str:
-    """The language that is most probable; none of what has no letter."""
-    if not any(map(str.isalpha, sentence)):
-        return UNKNOWN
-    try:
-        return canonical(next(iter(probabilities(sentence))))
-    except ConfigError:
-        return UNKNOWN
+    """The most probable language of a sentence; unknown without a letter."""
+    return (has_letter(sentence) and canonical_if_known(next(iter(probabilities(sentence))))) or UNKNOWN
 
 
 def _check_count(count: int) -> None:

@@ -62,24 +62,16 @@ class Provenance(NamedTuple):
     @property
     def corpora(self) -> set[str]:
         """Names of all texts on record."""
-        named = {name for names, _ in self.text.values() for name in names}
-        return (
-            named
-            | {*self.ready_text}
-            | {name for entry in self.encoder_text.values() for name in entry["corpora"]}
-        )
+        fitted = {name for names, _ in self.text.values() for name in names}
+        trained = {name for entry in self.encoder_text.values() for name in entry["corpora"]}
+        return fitted | {*self.ready_text} | trained
 
 
 def provenance(
     model_folder: Path, home: Path, decomposer: Decomposer | None, licence: str = ""
 ) -> Provenance:
-    """What is on record of a model.
+    """What is on record of a model: of the decomposer in `model_folder`, if there is one, and its encoder in `home`.
 
-    Args:
-        model_folder: the decomposer's, or the encoder's.
-        home: the encoder's.
-        decomposer: the maps.
-        licence: "" takes what is on record.
     Raises:
         DataError: a damaged record, or a licence that is a link to elsewhere.
     """
@@ -130,9 +122,9 @@ def hub_licence(stated: str, readme: Mapping[str, Any], file: Path | None) -> Li
     """A licence as the hub names it.
 
     Args:
-        stated: what a person or the encoder's README calls it; several have a comma between them.
-        readme: facts at the top of the encoder's README, which may have name and link of a licence.
-        file: of the licence, among the encoder's.
+        stated: What a person or the encoder's README calls it; several have a comma between them.
+        readme: Facts at the top of the encoder's README, which may have name and link of a licence.
+        file: The file of the licence among the encoder's.
     """
     if stated == NOT_STATED:
         return Licence([])

@@ -95,10 +95,10 @@ def load(file: Path = FILE) -> Ready:
 
 
 def get(folder: Path) -> Ready:
-    """Write the model folder: the encoder out of its package, which is downloaded if it is not installed, and its maps.
+    """Write the model folder: the encoder out of its package, downloaded if it is not installed, and its maps.
 
-    Returns:
-        What the maps were computed of.
+    Returns what the maps were computed of.
+
     Raises:
         OfflineError: the package is neither installed nor to be had.
         DataError: its file is not the pinned one.
@@ -122,11 +122,7 @@ def get(folder: Path) -> Ready:
 
 
 def usual_folder(instead: str) -> Path:
-    """Where `get` puts the model if nobody says otherwise; `instead` is what to do where that cannot be.
-
-    Raises:
-        ConfigError: see `user_folder`.
-    """
+    """Where `get` puts the model by default; `instead` is what to do if there can be no such folder, for the error."""
     return user_folder("data", instead) / NAME
 
 
@@ -146,7 +142,14 @@ def default() -> Path:
     folder = usual_folder("give --model")
     with locked(folder.with_name(f"{NAME}.lock"), folder):
         if not _is_current(folder):
-            _check_package()
+            package = _encoder(load().about["encoder"]).package
+            assert package is not None
+            try:
+                installed_package(package.name, package.version)
+            except ConfigError as error:
+                raise ConfigError(
+                    f"no --model, and the ready model is not on this machine: orthoglot get {NAME} fetches its encoder"
+                ) from error
             get(folder)
     return folder
 
@@ -157,22 +160,6 @@ def _is_current(folder: Path) -> bool:
         described = json.loads((folder / META).read_text(encoding="utf-8"))
         return bool(described["details"]["ready"] == file_digest(FILE))
     return False
-
-
-def _check_package() -> None:
-    """Refuse to go on where the encoder would have to be downloaded.
-
-    Raises:
-        ConfigError: its package is not installed.
-    """
-    package = _encoder(load().about["encoder"]).package
-    assert package is not None
-    try:
-        installed_package(package.name, package.version)
-    except ConfigError as error:
-        raise ConfigError(
-            f"no --model, and the ready model is not on this machine: orthoglot get {NAME} fetches its encoder"
-        ) from error
 
 
 def _encoder(name: str) -> PretrainedSettings:

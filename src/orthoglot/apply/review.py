@@ -40,12 +40,12 @@ def draw(
     """Write pairs at or above the threshold, drawn at random, to a TSV with an empty column `right`.
 
     Args:
-        output: file.
-        pairs: all that were mined.
-        texts: sentences of both texts.
-        threshold: of margins.
-        count: how many at most.
-        of: see `digest`.
+        output: The file.
+        pairs: All that were mined.
+        texts: The sentences of both texts.
+        threshold: The least margin.
+        count: How many are drawn at most.
+        of: See `digest`.
     Returns:
         How many were drawn.
     """
@@ -89,6 +89,6 @@ def read(path: Path, threshold: float, of: str) -> Judged:
             )
         words += [word] * (margin >= threshold)
     right, judged = sum(word in YES for word in words), sum(word != "" for word in words)
-    interval = wilson(right / judged, judged, CONFIDENCE) if judged else (0.0, 1.0)
     share = right / judged if judged else 0.0
+    interval = wilson(share, judged, CONFIDENCE) if judged else (0.0, 1.0)
     return Judged(judged, right, [share, *interval], len(words) - judged)

@@ -61,10 +61,9 @@ class Sides(NamedTuple):
 
     source: np.ndarray  # mean language part of the sources, of length 1
     target: np.ndarray  # mean language part of the translations, of length 1
-    source_radius: float = (
-        np.pi
-    )  # largest angle (radians) between `source` and a language part of that language
-    target_radius: float = np.pi  # largest angle between `target` and a language part of that language
+    # the largest angle (radians) between `source`, or `target`, and a language part of that language
+    source_radius: float = np.pi
+    target_radius: float = np.pi
 
 
 def score(
@@ -120,7 +119,7 @@ def score(
             if guarded:
                 sides = sides or means(source.language, target.language)
                 for name, test in ((UNTRANSLATED, untranslated), (OTHER, other_language)):
-                    for place in np.flatnonzero(test(target.language, sides)):
+                    for place in np.flatnonzero(test(target.language, sides)).tolist():
                         flags[place] = flags[place] or name + GUESS
             meanings = unit(source.meaning), unit(target.meaning)
             run_flags |= {start + rows[place]: name for place, name in flags_of_vectors(*meanings).items()}

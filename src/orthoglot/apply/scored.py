@@ -21,43 +21,33 @@ def has_letter(text: str) -> bool:
 
 
 class Words(NamedTuple):
-    """How good a translation is by sentences and words, in [-1, 1]; the words of both sides without a counterpart.
+    """How good a translation is by sentences and words; empty if they were not compared."""
 
-    It is empty if they were not compared.
-    """
-
-    quality: float | None = None
-    source: str = ""
-    target: str = ""
+    quality: float | None = None  # in [-1, 1]
+    source: str = ""  # words without a counterpart in the translation
+    target: str = ""  # words of the translation without one in the source
 
 
 class Scored(NamedTuple):
-    """A pair's score in [-1, 1], None of a blank line; why it is no translation, if so; the plain cosine; its words.
+    """What `orthoglot.apply.score.score` says of a pair."""
 
-    A flag with a question mark is a guess and leaves the score as it is. Words are None where they are not compared.
-    """
-
-    score: float | None
-    flag: str
-    similarity: float | None
-    words: Words | None = None
+    score: float | None  # in [-1, 1]; None of a pair with a blank side
+    flag: str  # why it may be no translation, or ""
+    similarity: float | None  # the cosine whatever the flag
+    words: Words | None = None  # None if words are not compared
 
 
-def summary(every: Sequence[Scored], bins: int = 10, width: int = 40) -> list[str]:
+def summary(pairs: Sequence[Scored], bins: int = 10, width: int = 40) -> list[str]:
     """What scores say of a whole file, a line each: the corpus score, a histogram, and how many pairs have which flag.
 
     The corpus score is the mean over all pairs with a score, those of -1 among them. The bins of the histogram, the
-    lowest first, are equally wide between the lowest and the highest score of a pair without a score of -1.
-
-    Args:
-        every: of all pairs.
-        bins: of the histogram.
-        width: characters of its longest bar.
+    lowest first, are equally wide between the lowest and the highest score of a pair without a score of -1; the longest
+    bar has `width` characters.
     """
-    scores = [scored.score for scored in every if scored.score is not None]
-    flags = Counter(scored.flag for scored in every if scored.flag)
+    scores = [scored.score for scored in pairs if scored.score is not None]
+    flags = Counter(scored.flag for scored in pairs if scored.flag)
     mean = f"corpus score {sum(scores) / len(scores):.4f}" if scores else "no corpus score"
-    lines = [f"{mean}: the mean of {len(scores)} of {len(every)} pairs"]
+    lines = [f"{mean}: the mean of {len(scores)} of {len(pairs)} pairs"]
     shown = [score for score in scores if score > LEAST]
     if shown:
         low, high = min(shown), max(shown)
@@ -82,11 +72,9 @@ class Level(NamedTuple):
 
 
 def levels(scores: Mapping[int, float], count: int = 10) -> list[Level]:
-    """Thresholds, in rising order, between which there are equal numbers of pairs.
+    """So many thresholds, in rising order, between which there are equal numbers of pairs; fewer if scores are equal.
 
-    Args:
-        scores: by the pair's number.
-        count: of thresholds; equal scores leave fewer.
+    `scores` has the score of each pair by its number.
     """
     ranked = sorted((score, number) for number, score in scores.items())
     by_threshold: dict[float, Level] = {}

@@ -24,7 +24,7 @@ FLOATS = "float16, float32 or float64"
 
 
 def suffix_of(path: Path) -> str:
-    """The ending that says how the vectors are stored; .npy of a file that begins as one.
+    """The ending that says how the vectors are stored; .npy for a file that begins as one.
 
     Raises:
         ConfigError: another ending.
@@ -48,13 +48,13 @@ def edit(path: Path, output: Path, column: str, dim: int, rows: int, change: Cha
     Memory holds one block of an .npy file or a table.
 
     Args:
-        path: has one array (N, D) of floats: an .npy file; a column of lists, or a column for each dimension, of a
-            .parquet file; a tensor, or one of a dict, of a .pt or .safetensors file.
-        output: with the same ending; may be the same file.
-        column: the column, the start of the columns' names, or the name of the tensor; "" takes the only one.
+        path: A file with an array (N, D) of floats: an .npy file; a column of lists, or a column for each dimension, of
+            a .parquet file; a tensor, or one of a dict, of a .pt or .safetensors file.
+        output: A file with the same ending; may be the same one.
+        column: The column, the start of the columns' names, or the name of the tensor; "" takes the only one.
         dim: D.
-        rows: of a block.
-        change: makes the new vectors.
+        rows: The rows of a block.
+        change: Makes the new vectors.
     Returns:
         N.
     Raises:
@@ -101,8 +101,9 @@ def _parquet(path: Path, partial: Path, column: str, dim: int, rows: int, change
     field = schema.field(places[0])
     listed = not pa.types.is_floating(field.type)
     inner = field.type.value_type if listed else field.type
-    kept_places = places[:width] if not listed else places
-    for place in reversed(places[width:] if not listed else []):  # of a cut part, whose vectors are shorter
+    # The columns of dimensions that a cut part no longer has are left out.
+    dropped = [] if listed else places[width:]
+    for place in reversed(dropped):
         schema = schema.remove(place)
     if listed and pa.types.is_fixed_size_list(field.type):
         schema = schema.set(places[0], field.with_type(pa.list_(inner, width)))
@@ -120,9 +121,10 @@ def _parquet(path: Path, partial: Path, column: str, dim: int, rows: int, change
             made = _cast(path, start, change(n, start, whole), inner.to_pandas_dtype())
             if listed:
                 arrays[places[0]] = _as_lists(pa, made[valid], valid, schema.field(field.name).type)
-            for number, place in enumerate(kept_places if not listed else []):
-                arrays[place] = pa.array(np.ascontiguousarray(made[:, number]), type=inner)
-            for place in places[width:] if not listed else []:
+            else:
+                for numbers, place in zip(made.T, places, strict=False):
+                    arrays[place] = pa.array(np.ascontiguousarray(numbers), type=inner)
+            for place in dropped:
                 del arrays[place]
             writer.write_batch(pa.record_batch([*arrays.values()], schema=schema))
             start += len(batch)
@@ -135,15 +137,11 @@ def _columns(path: Path, schema: Any, column: str, dim: int) -> list[int]:
 
     types = pa.types
     floats = [n for n, field in enumerate(schema) if types.is_floating(field.type)]
+    is_list = (types.is_list, types.is_large_list, types.is_fixed_size_list)
     lists = [
         n
         for n, field in enumerate(schema)
-        if (
-            types.is_list(field.type)
-            or types.is_large_list(field.type)
-            or types.is_fixed_size_list(field.type)
-        )
-        and types.is_floating(field.type.value_type)
+        if any(is_kind(field.type) for is_kind in is_list) and types.is_floating(field.type.value_type)
     ]
     if column in schema.names:
         lists = [n for n in lists if schema.names[n] == column]
@@ -237,14 +235,7 @@ def _named(path: Path, held: dict[Any, Any], column: str, dim: int) -> Any:
             raise ConfigError(f"{path}: no tensor {column!r}; it has {', '.join(map(str, held))}")
         _checked(path, held[column], dim)
         return column
-    fits = [
-        name
-        for name, tensor in held.items()
-        if isinstance(tensor, Tensor)
-        and tensor.is_floating_point()
-        and tensor.ndim == 2
-        and tensor.shape[1] == dim
-    ]
+    fits = [name for name, tensor in held.items() if _fits(tensor, dim)]
     if not fits:
         raise DataError(f"{path}: no tensor of floats (N, {dim}) in it")
     if len(fits) > 1:
@@ -254,8 +245,13 @@ def _named(path: Path, held: dict[Any, Any], column: str, dim: int) -> Any:
     return fits[0]
 
 
+def _fits(held: Any, dim: int) -> bool:
+    whole = isinstance(held, Tensor) and held.is_floating_point() and held.ndim == 2
+    return whole and held.shape[1] == dim
+
+
 def _checked(path: Path, tensor: Tensor, dim: int) -> Tensor:
-    if not tensor.is_floating_point() or tensor.ndim != 2 or tensor.shape[1] != dim:
+    if not _fits(tensor, dim):
         kind = str(tensor.dtype).removeprefix("torch.")
         raise DataError(f"{path}: {kind} {tuple(tensor.shape)}, expected floats (N, {dim})")
     return tensor

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from orthoglot.apply.compact import compact
-from orthoglot.apply.model import Model
+from orthoglot.apply.model import Model, in_rows
 from orthoglot.atomic import check_no_folder, replacing, reserve
 from orthoglot.decomposers.base import Decomposer, unit
 from orthoglot.decomposers.own_mean import shifted
 from orthoglot.errors import DataError
 from orthoglot.finite import not_finite
-from orthoglot.meter import EarlyMeter
-from orthoglot.progress import Done, weighed
+from orthoglot.progress import Done, EarlyMeter, weighed
 from orthoglot.text.lines import Text
 
 # Sentences that are encoded between two notes of how far the work is.
@@ -38,24 +37,22 @@ def text_vectors(
     partner: str | None = None,
     block: int = BLOCK,
 ) -> np.ndarray:
-    """Vectors of length 1 of sentences, in their order, mapped from `output`; see `write_vectors`.
+    """Vectors of length 1 of sentences, in their order, mapped from a file; see `write_vectors`.
 
     Args:
-        model: an encoder, or an encoder with a decomposer.
-        sentences: without blank ones; can be read more than once.
-        output: .npy file.
-        part: see `Model.encode`, as are `language` and `partner`.
-        language: of the sentences.
-        partner: of the sentences that they are compared with.
-        block: sentences between two notes; changes no result beyond rounding.
+        model: An encoder, or an encoder with a decomposer.
+        sentences: Sentences without blank ones; can be read more than once.
+        output: The .npy file.
+        part, language, partner: See `Model.encode`.
+        block: Sentences between two notes; changes no result beyond rounding.
     Returns:
         (N, D) float32, read-only; a sentence whose vector is zero keeps it.
     Raises:
         DataError: a vector is not finite.
     """
 
-    def encode(some: Sequence[str], done: Done) -> np.ndarray:
-        return unit(model.encode(some, part=part, language=language, partner=partner, progress=done))
+    def encode(batch: Sequence[str], done: Done) -> np.ndarray:
+        return unit(model.encode(batch, part=part, language=language, partner=partner, progress=done))
 
     made_by = (model.identity, part, *model.languages_used(part, language, partner))
     write_vectors(encode, Text.of(sentences), output, made_by, block=block)
@@ -67,49 +64,49 @@ def text_vectors(
 
 
 def with_own_mean(stored: np.ndarray, decomposer: Decomposer, output: Path, shift: np.ndarray) -> np.ndarray:
-    """Meaning parts of a text with its own mean in place of the training text's, mapped from `output`.
+    """Meaning parts of a text with its own mean in place of the training text's, mapped from a new file.
 
     Args:
         stored: (N, D), as `text_vectors` gives them.
-        decomposer: whose they are.
-        output: .npy file, written anew.
-        shift: what is added, see `own_mean.mean_shift`.
+        decomposer: The decomposer whose meaning parts they are.
+        output: The .npy file.
+        shift: What is added, see `own_mean.mean_shift`.
     Returns:
         (N, D) float32 of length 1, read-only.
     """
-    with replacing(output) as partial:
-        written = np.lib.format.open_memmap(partial, mode="w+", dtype=np.float32, shape=stored.shape)
-        reserve(partial)
-        for start in range(0, len(stored), BLOCK):
-            rows = slice(start, start + BLOCK)
-            written[rows] = shifted(stored[rows], decomposer, shift)
-        written.flush()
-    vectors: np.ndarray = np.load(output, mmap_mode="r")
-    return vectors
+    return _write_blocks(output, stored, lambda block: shifted(block, decomposer, shift))
 
 
 def write_shifted(output: Path, vectors: Path, shift: np.ndarray, **form: Any) -> Path:
     """Write meaning parts with an `own_mean.mean_shift` added, as they are stored; returns `output`.
 
     Args:
-        output: .npy file.
-        vectors: .npy file (N, M) float32, not scaled; a row of NaN, a blank line's, stays one, or is 0.
+        output: The .npy file.
+        vectors: A .npy file (N, M) float32, not scaled; a row of NaN, a blank line's, stays one, or is 0.
         shift: (M,), what is added.
         form: dim, dtype and binary, see `compact`.
     """
-    meanings = np.load(vectors, mmap_mode="r")
-    example = compact(np.ones((1, len(shift)), np.float32), **form)
+
+    def change(block: np.ndarray) -> np.ndarray:
+        rows = np.flatnonzero(~np.isnan(block[:, 0]))
+        return in_rows(compact(block[rows] + shift.astype(np.float32), **form), rows, len(block))
+
+    _write_blocks(output, np.load(vectors, mmap_mode="r"), change)
+    return output
+
+
+def _write_blocks(output: Path, stored: np.ndarray, change: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Write a function of each block of vectors to a .npy file; returns it mapped, read-only."""
+    example = change(np.array(stored[:1]))
+    shape = len(stored), example.shape[1]
     with replacing(output) as partial:
-        shape = len(meanings), example.shape[1]
         written = np.lib.format.open_memmap(partial, mode="w+", dtype=example.dtype, shape=shape)
         reserve(partial)
-        written[:] = np.nan if example.dtype.kind == "f" else 0
-        for start in range(0, len(meanings), BLOCK):
-            block = np.array(meanings[start : start + BLOCK])
-            rows = np.flatnonzero(~np.isnan(block[:, 0]))
-            written[start + rows] = compact(block[rows] + shift.astype(np.float32), **form)
+        for start in range(0, len(stored), BLOCK):
+            written[start : start + BLOCK] = change(np.array(stored[start : start + BLOCK]))
         written.flush()
-    return output
+    vectors: np.ndarray = np.load(output, mmap_mode="r")
+    return vectors
 
 
 def write_vectors(
@@ -127,10 +124,10 @@ def write_vectors(
 
     Args:
         encode: sentences (n,), and a function for its progress -> vectors (n, D) of any type.
-        text: at least one line is not blank.
-        output: .npy file; how much of it is done is in OUTPUT.json.
-        made_by: all that decides the vectors besides the text; its `repr` is compared.
-        block: sentences between two notes.
+        text: The text; at least one line is not blank.
+        output: The .npy file; how much of it is done is in OUTPUT.json.
+        made_by: All that decides the vectors besides the text; its `repr` is compared.
+        block: Sentences between two notes.
     Raises:
         DataError: the text has become shorter since it was counted.
     """
@@ -138,13 +135,14 @@ def write_vectors(
     note = output.with_name(output.name + ".json")
     check_no_folder(output)
     check_no_folder(note)
+    total = text.count - text.blank
     done = _done(note, key) if output.exists() else 0
     rows = ((row, line) for row, line in enumerate(islice(text.lines, text.count)) if line.strip())
     first, size = 0, text.size  # the first row that is not written, and the bytes of text that are left
     for row, line in islice(rows, done):
         first, size = row + 1, size - len(line.encode())
     if done:
-        logger.info("encode: resumed with %d of %d sentences done", done, text.count - text.blank)
+        logger.info("encode: resumed with %d of %d sentences done", done, total)
     # The meter counts bytes of text: a sentence may take a hundred times as long as another.
     with EarlyMeter(total=size, label=f"encode {output.stem}", unit="bytes") as meter:
         while batch := list(islice(rows, block)):
@@ -161,18 +159,15 @@ def write_vectors(
             else:
                 stored = np.load(output, mmap_mode="r+")
             done += len(batch)
-            last = done == text.count - text.blank
-            end = text.count if last else numbers[-1] + 1
+            end = text.count if done == total else numbers[-1] + 1
             stored[first:end] = np.nan if vectors.dtype.kind == "f" else 0
             stored[numbers] = vectors
             stored.flush()
             first = end
             with replacing(note) as partial:
                 partial.write_text(json.dumps({"key": key, "done": done}))
-    if done != text.count - text.blank:
-        raise DataError(
-            f"the text has become shorter: {done} of {text.count - text.blank} sentences are left"
-        )
+    if done != total:
+        raise DataError(f"the text has become shorter: {done} of {total} sentences are left")
 
 
 def _done(note: Path, key: str) -> int:

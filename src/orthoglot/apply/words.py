@@ -43,12 +43,10 @@ class Match(NamedTuple):
         return len(self.source) > 0
 
     def quality(self, sentences: float) -> float:
-        """Mean of the cosine of the sentences and of what the worst matches say, in [-1, 1].
+        """Mean of the cosine c of the sentences and of what the worst matches say, in [-1, 1].
 
         q = (c + 1 - (M(source) + M(target)) / 2) / 2,   M(d) = (mean_i d_i^8)^(1/8)
 
-        Args:
-            sentences: c.
         Source: docs/papers.md#words.
         """
         worst = [float(np.mean(side**POWER) ** (1 / POWER)) for side in self]
@@ -72,10 +70,10 @@ class Compared(NamedTuple):
         """Quality, or the lowest there is, and the words without a counterpart; nothing if they are not compared.
 
         Args:
-            pair: its sentences.
-            cosine: of these.
-            far: above which distance a token has no counterpart.
-            least: whether the second sentence is no translation.
+            pair: The two sentences.
+            cosine: Their cosine.
+            far: The distances above which a token has no counterpart.
+            least: Whether the second sentence is no translation.
         """
         if not self.match.compared:
             return Words(LEAST if least else None)
@@ -84,10 +82,10 @@ class Compared(NamedTuple):
 
 
 def encoder_of(model: Model) -> ReadsPieces:
-    """The encoder of a model whose tokens can be compared.
+    """The encoder of a model, whose tokens can be compared.
 
     Raises:
-        ConfigError: its encoder gives no tokens, or none that are in the space of sentences.
+        ConfigError: it gives no tokens, or none that are in the space of sentences.
     """
     encoder = model.encoder
     if not isinstance(encoder, ReadsPieces):
@@ -120,9 +118,9 @@ def compare(
     """The parts of the sentences of both sides, and how the words of each pair compare.
 
     Args:
-        model: whose encoder `encoder_of` gives.
-        read: tokens of the sources and of their translations, by that encoder.
-        languages: of the two sides, where the model needs them.
+        model: The model whose encoder `encoder_of` gives.
+        read: The tokens of the sources and of their translations, by that encoder.
+        languages: The languages of the two sides, where the model needs them.
     """
     ways = [(languages[side], languages[1 - side]) for side in (0, 1)]
     first, second = (
@@ -147,8 +145,7 @@ def match(source: np.ndarray, target: np.ndarray) -> Match:
 def limits(matches: Sequence[Match]) -> Limits:
     """What to take for no counterpart: more than 95 % of the distances in the half of pairs with the lowest mean.
 
-    Args:
-        matches: of different pairs that are no copies; of fewer than 20 nothing is learnt, and nothing is shown.
+    Pairs are different and no copies; fewer than 20 teach nothing, and nothing is shown.
     """
     if len(matches) < FEWEST:
         logger.warning("words without a counterpart are shown from %d different pairs on", FEWEST)
@@ -163,11 +160,7 @@ def limits(matches: Sequence[Match]) -> Limits:
 def without_counterpart(text: str, spans: np.ndarray, distances: np.ndarray, limit: float) -> str:
     """The words of which a token is farther than the limit, with blanks between them, in their order.
 
-    Args:
-        text: the sentence.
-        spans: first and last character, exclusive, of each token (T, 2).
-        distances: (T,).
-        limit: of the distance.
+    `spans` (T, 2) has the first and last character, exclusive, of each token, `distances` (T,) how far it is.
     """
     marked = np.zeros(len(text), dtype=bool)
     for (first, last), distance in zip(spans.tolist(), distances.tolist(), strict=True):

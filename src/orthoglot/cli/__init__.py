@@ -74,11 +74,7 @@ class Study(TyperGroup):
 
 @cache
 def _study() -> Any:
-    """The program of the study.
-
-    Raises:
-        ConfigError: its packages are not installed.
-    """
+    """The program of the study; a ConfigError if its packages are not installed."""
     if missing := [package for package in STUDY_NEEDS if find_spec(package) is None]:
         raise ConfigError(f"orthoglot study needs {', '.join(missing)}: pip install 'orthoglot[study]'")
     return typer.main.get_command(import_module(STUDY).app)

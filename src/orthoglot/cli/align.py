@@ -69,16 +69,12 @@ def align(
 
     from orthoglot.apply.documents import document_vectors, links_of, printable, read_folders, row_of
     from orthoglot.apply.mine import COLUMNS, about_pairs, write_summary
-    from orthoglot.meter import EarlyMeter
+    from orthoglot.progress import EarlyMeter
 
     folders = read_folders(source, target, spoken)
     opened = options.open_model(model, device, threads, part, precision)
-    arguments: dict[str, Any] = {
-        "margin": margin,
-        "neighborhood": neighborhood,
-        "threshold": threshold,
-        **opened.search,
-    }
+    arguments: dict[str, Any] = {"margin": margin, "neighborhood": neighborhood, "threshold": threshold}
+    arguments |= opened.search
     rows: list[tuple[float, str, str, str, str, str]] = []
     kinds, paired, not_matching = Counter[str](), [0, 0], list[str]()
     with options.vectors_folder(checkpoint, output) as work:

@@ -87,13 +87,14 @@ def calibrate(
     from orthoglot.apply.calibration import outlook, picture
     from orthoglot.apply.mine import distinct, side_vectors
     from orthoglot.apply.score import text_bytes
-    from orthoglot.meter import EarlyMeter
+    from orthoglot.progress import EarlyMeter
 
     sides = [distinct(list(read_sentences(path)), str(path)) for path in among or ()]
     opened = options.open_model(model, device, threads, part)
     with options.vectors_folder(checkpoint, output) as work:
-        vectors = (
-            side_vectors(
+        vectors: Sequence[np.ndarray] = ()
+        if among:
+            vectors = side_vectors(
                 opened.model,
                 (sides[0], sides[1]),
                 work,
@@ -102,9 +103,6 @@ def calibrate(
                 own_mean=own_mean,
                 device=opened.search["device"],
             )
-            if among
-            else ()
-        )
         with EarlyMeter(total=text_bytes(pairs.pairs), label="encode the pairs", unit="bytes") as meter:
             learnt = calibrating.calibrate(
                 opened.model,
@@ -147,9 +145,7 @@ def _reviewed(
     from orthoglot.apply.mine import mine
 
     arguments: dict[str, Any] = {
-        "margin": learnt.margin,
-        "retrieval": learnt.retrieval,
-        "neighborhood": learnt.neighborhood,
+        name: getattr(learnt, name) for name in ("margin", "retrieval", "neighborhood")
     }
     made_of = learnt.model, learnt.part, learnt.own_mean, arguments, *(list(side.sentences) for side in sides)
     of = review.digest(*made_of)

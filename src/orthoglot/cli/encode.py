@@ -98,11 +98,11 @@ def encode(
         language, partner = codes_of((language, partner))
         opened = options.open_model(model, device, threads, part, precision)
         arguments: dict[str, Any] = {"part": opened.part, "language": language, "partner": partner}
-        arguments |= {"dim": dim, "dtype": dtype, "binary": binary}
+        form: dict[str, Any] = {"dim": dim, "dtype": dtype, "binary": binary}
         shift = _stated_shift(mean_of, opened.model.identity) if mean_of else None
-
-        taken, decomposer = arguments, adaptable(opened.model.decomposer, opened.part)
+        encoding, decomposer = arguments | form, None
         if own_mean or mean_of:
+            decomposer = adaptable(opened.model.decomposer, opened.part)
             if decomposer is None:
                 raise ConfigError(
                     "an own mean belongs to the meaning part of PLDA, which is not asked for here"
@@ -110,25 +110,20 @@ def encode(
             if dim is not None:
                 check_dim(decomposer, opened.part, dim)
             # The mean is that of whole vectors.
-            taken = arguments | {"dim": None, "dtype": "float32", "binary": False}
+            encoding |= {"dim": None, "dtype": "float32", "binary": False}
 
         def encoded(sentences: Sequence[str], done: Done) -> np.ndarray:
-            return opened.model.encode(sentences, **taken, progress=done)
+            return opened.model.encode(sentences, **encoding, progress=done)
 
         work.mkdir(parents=True, exist_ok=True)
         vectors = work / "vectors.npy"
-        used = dict(
-            zip(
-                ("language", "partner"),
-                opened.model.languages_used(opened.part, language, partner),
-                strict=True,
-            )
-        )
-        write_vectors(encoded, content, vectors, (opened.model.identity, taken | used))
-        if decomposer is not None and (own_mean or mean_of):
+        used = opened.model.languages_used(opened.part, language, partner)
+        made_by = encoding | {"language": used[0], "partner": used[1]}
+        write_vectors(encoded, content, vectors, (opened.model.identity, made_by))
+        if decomposer is not None:
             if shift is None:
                 shift = mean_shift(sums(np.load(vectors, mmap_mode="r"), decomposer), decomposer)
-            vectors = write_shifted(work / "shifted.npy", vectors, shift, dim=dim, dtype=dtype, binary=binary)
+            vectors = write_shifted(work / "shifted.npy", vectors, shift, **form)
         shape = np.load(vectors, mmap_mode="r").shape
         if output == options.STANDARD:
             with vectors.open("rb") as file:
@@ -139,22 +134,19 @@ def encode(
         facts = {
             "lines": content.count,
             "blank": content.blank,
-            "options": arguments | {"precision": precision},
+            "options": {**arguments, **form, "precision": precision},
         }
-        facts |= {"scale": SCALE} if dtype == "int8" else {}
-        facts |= {} if shift is None else {OWN_MEAN: shift.tolist()}
+        if dtype == "int8":
+            facts["scale"] = SCALE
+        if shift is not None:
+            facts[OWN_MEAN] = shift.tolist()
         write_summary(output, facts | {"model": opened.model.identity})
     blank = f", {content.blank} of them blank" if content.blank else ""
     options.say(f"{shape[0]} x {shape[1]} vectors{blank}: {output}")
 
 
 def _stated_shift(vectors: Path, model: str) -> np.ndarray:
-    """What was added to vectors of `encode --own-mean`, (D,).
-
-    Raises:
-        ConfigError: they are of another model.
-        DataError: VECTORS.json is absent or damaged, or states no mean.
-    """
+    """What was added to vectors of `encode --own-mean`, (D,); an error if they are of another model, or state none."""
     import numpy as np
 
     path = vectors.with_name(vectors.name + ".json")

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from orthoglot.cli import options
 from orthoglot.errors import ConfigError
-
-if TYPE_CHECKING:
-    from orthoglot.apply.evaluate import Row
 
 
 def evaluate(
@@ -56,11 +53,10 @@ def evaluate(
     if not benchmark:
         raise ConfigError("nothing to measure on: give --benchmark FILE")
     options.check_outputs(output, inputs=[*benchmark, *(text or ())])
-    options.check_ending(
-        output,
-        *([".json"] if as_json else [".md", ".txt"]),
-        content="with --json, JSON is written" if as_json else "the table is written",
-    )
+    if as_json:
+        options.check_ending(output, ".json", content="with --json, JSON is written")
+    else:
+        options.check_ending(output, ".md", ".txt", content="the table is written")
     options.check_model(model)
     # Only now the libraries that take seconds: a wrong option fails at once.
     from orthoglot import catalogue
@@ -80,18 +76,12 @@ def evaluate(
         languages=codes_of(tags),
     )
     if as_json:
-        write_lines(output, [json.dumps([_content(row) for row in rows], indent=1, ensure_ascii=False)])
+        content = []
+        for row in rows:
+            gain = row.minus_original and row.minus_original._asdict()
+            content.append({**row._asdict(), "score": row.score._asdict(), "minus_original": gain})
+        write_lines(output, [json.dumps(content, indent=1, ensure_ascii=False)])
     else:
         write_lines(output, [evaluation.table(rows)])
     if output != options.STANDARD:
         options.say(f"{len(rows)} rows: {output}")
-
-
-def _content(row: Row) -> dict[str, Any]:
-    """A row with the names of its numbers."""
-    gain = row.minus_original
-    return {
-        **row._asdict(),
-        "score": row.score._asdict(),
-        "minus_original": None if gain is None else gain._asdict(),
-    }

@@ -50,7 +50,13 @@ def get(
     if name == READY:
         if files or source:
             raise ConfigError(f"{READY} is the ready model: it takes neither FILES nor --from")
-        _ready(output)
+        if output is not None:
+            _check_new(output)
+        from orthoglot.apply import ready
+
+        folder = output or ready.usual_folder("give --output")
+        languages = len(ready.get(folder).prior.scatter.languages)
+        options.say(f"{folder}: ready model {READY}, fitted to free text in {languages} languages")
         return
     from orthoglot import catalogue
     from orthoglot.encoders.kinds.laser import LaserSettings
@@ -101,17 +107,6 @@ def get(
     else:
         from_folder(settings, name, Path(source), output)
     options.say(f"{output}: encoder {name}, {settings.licence}")
-
-
-def _ready(output: Path | None) -> None:
-    """Write the ready model."""
-    if output is not None:
-        _check_new(output)
-    from orthoglot.apply import ready
-
-    folder = output or ready.usual_folder("give --output")
-    languages = len(ready.get(folder).prior.scatter.languages)
-    options.say(f"{folder}: ready model {READY}, fitted to free text in {languages} languages")
 
 
 def _published_ems(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 AT_ONCE = 1 << 16  # pairs that are written
+SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)  # of the pairs, which the thresholds of a table keep
 
 
 def mine(
@@ -93,6 +95,10 @@ def mine(
     from orthoglot.search.margins import Mined
 
     ours, theirs = (mining.distinct(lines, str(path)) for lines, path in zip(texts, paths, strict=True))
+
+    def texts_of(pairs: Mined) -> Iterator[tuple[str, str]]:
+        return ((ours.sentences[i], theirs.sentences[j]) for i, j in zip(*pairs[:2], strict=True))
+
     opened = options.open_model(model, device, threads, part, precision)
     identity, view = opened.model.identity, opened.part
     known = Calibration.load(calibration) if calibration else None
@@ -123,42 +129,28 @@ def mine(
             opened.model, (ours, theirs), folder, **vector_options, device=opened.search["device"]
         )
         pairs, facts = mining.mine(*vectors, **search_options)
-        texts_of = ((ours.sentences[i], theirs.sentences[j]) for i, j in zip(*pairs[:2], strict=True))
-        marked = mining.obvious(texts_of, len(pairs.margins))
         # Copies and pairs without letters are no translations: they lead no list.
-        order = np.argsort(last := marked.either, kind="stable")
+        last, wordless = mining.obvious(texts_of(pairs), len(pairs.margins))
+        order = np.argsort(last, kind="stable")
         pairs, last = Mined(*(column[order] for column in pairs)), last[order]
         chances = np.where(last, 0.0, known.probability(pairs.margins)) if known else pairs.margins
-        lines = ["source_line", "target_line"] if numbers else []
-        columns = (*pairs, chances)
-        mined = (
-            row
-            for start in range(0, len(chances), AT_ONCE)
-            for row in zip(*(column[start : start + AT_ONCE].tolist() for column in columns), strict=True)
-        )
-        write_rows(
-            output,
-            [*mining.COLUMNS, *lines, *(["probability"] if known else [])],
-            (
-                [
-                    value,
-                    ours.sentences[i],
-                    theirs.sentences[j],
-                    *([ours.lines[i], theirs.lines[j]] if numbers else []),
-                    *([chance] if known else []),
-                ]
-                for i, j, value, chance in mined
-            ),
-            languages=tags,
-            places=(1, 2),
-            safe=safe_csv,
-        )
-        texts_of = ((ours.sentences[i], theirs.sentences[j]) for i, j in zip(*pairs[:2], strict=True))
+        names = [*mining.COLUMNS, *(["source_line", "target_line"] if numbers else [])]
+        if known:
+            names.append("probability")
+
+        def rows() -> Iterator[list[Any]]:
+            for start in range(0, len(last), AT_ONCE):
+                batch = (column[start : start + AT_ONCE].tolist() for column in (*pairs, chances))
+                for i, j, value, chance in zip(*batch, strict=True):
+                    row = [value, ours.sentences[i], theirs.sentences[j], ours.lines[i], theirs.lines[j]]
+                    yield [*row[: 5 if numbers else 3], *([chance] if known else [])]
+
+        write_rows(output, names, rows(), languages=tags, places=(1, 2), safe=safe_csv)
         summary = {
             "source": ours.counts(),
             "target": theirs.counts(),
-            **mining.about_pairs(texts_of, pairs.margins),
-            "without_letters": int(marked.wordless.sum()),
+            **mining.about_pairs(texts_of(pairs), pairs.margins),
+            "without_letters": int(wordless.sum()),
             "options": {**vector_options, **search_options, "precision": precision},
             "model": identity,
             **facts,
@@ -166,19 +158,16 @@ def mine(
         mining.write_summary(output, summary)
     about = "" if output == options.STANDARD else f"; about them: {output}.json"
     if threshold is None and best == 1:
-        suggested: Any = facts.get("suggested_threshold")
-        _log_thresholds(pairs.margins[~last], suggested)
+        _log_thresholds(pairs.margins[~last], facts.get("suggested_threshold"))
     if last.any():
         logger.info("last in the output: %d copies or pairs without letters", last.sum())
-    expected: Any = facts.get("expected_precision")
-    held = f", expected precision {percent(expected)}" if expected else ""
-    options.say(f"{len(pairs.margins)} pairs{held}: {output}{about}")
+    precision_expected = facts.get("expected_precision")
+    promise = f", expected precision {percent(precision_expected)}" if precision_expected else ""
+    options.say(f"{len(pairs.margins)} pairs{promise}: {output}{about}")
 
 
 def _log_thresholds(margins: np.ndarray, suggested: float | None) -> None:
-    """Log how many pairs thresholds would keep, and which one is suggested."""
-    from orthoglot.apply.threshold import kept_by
-
+    """Log how many pairs thresholds would keep, the highest first, and which one is suggested; margins (P,) fall."""
     if suggested is None:
         logger.info("no --threshold is given, and none can be suggested: orthoglot calibrate learns one")
     else:
@@ -187,5 +176,13 @@ def _log_thresholds(margins: np.ndarray, suggested: float | None) -> None:
             "learns one",
             suggested,
         )
-    for value, count, mark in [("threshold", "pairs", ""), *kept_by(margins, suggested)]:
-        logger.info(f"{value:>11}  {count:>8}  {mark}".rstrip())
+    ranks = {max(0, round(share * len(margins)) - 1) for share in SHARES}
+    thresholds = {float(margins[rank]) for rank in ranks} if len(margins) else set()
+    if suggested is not None:
+        thresholds.add(suggested)
+    rows = [("threshold", "pairs", "")]
+    for value in sorted(thresholds, reverse=True):
+        mark = "suggested" if value == suggested else ""
+        rows.append((f"{value:.4f}", str((margins >= value).sum()), mark))
+    for row in rows:
+        logger.info("{:>11}  {:>8}  {}".format(*row).rstrip())

@@ -121,7 +121,7 @@ def scores(
     """The scores of pairs by the model of a folder, with progress on standard error."""
     from orthoglot.apply.score import score as scoring
     from orthoglot.apply.score import text_bytes
-    from orthoglot.meter import EarlyMeter
+    from orthoglot.progress import EarlyMeter
 
     model = options.open_model(folder, device, threads, precision=precision).model
     with EarlyMeter(total=text_bytes(pairs.pairs), label="score", unit="bytes") as meter:

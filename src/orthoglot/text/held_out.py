@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,7 +62,7 @@ def read_held_out(bitext: Sequence[Path]) -> dict[str, UnseenPairs]:
     return unseen
 
 
-def distinct(unseen: UnseenPairs, limit: int) -> tuple[list[str], list[str], int]:
+def distinct(pairs: Iterable[tuple[str, str]], limit: float = math.inf) -> tuple[list[str], list[str], int]:
     """The first `limit` pairs of which neither side was seen before, and how many were dropped on the way.
 
     The same text twice on a side would be a tie that no vector can break.
@@ -72,7 +73,7 @@ def distinct(unseen: UnseenPairs, limit: int) -> tuple[list[str], list[str], int
     sources: dict[str, None] = {}
     targets: dict[str, None] = {}
     dropped = 0
-    for source, target in unseen.pairs:
+    for source, target in pairs:
         if len(sources) == limit:
             break
         if source in sources or target in targets:

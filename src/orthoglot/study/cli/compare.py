@@ -76,11 +76,8 @@ def compare(
 
 
 def read_run(place: str, **wanted: str) -> Run:
-    """The run of a records file, a folder, or a git revision of the repository that the command runs in.
+    """The run of a place, see `compare`, with those records whose fields have the wanted values.
 
-    Args:
-        place: see `compare`.
-        wanted: what fields of a record must be, e.g. task="tatoeba".
     Raises:
         DataError: there is none, or its records are not in DVC's cache.
     """

@@ -28,14 +28,7 @@ ANSWERS = (
 
 
 def show_language(code: str, params: Path | None, text: Path | None, as_json: bool) -> None:
-    """Print which encoders cover a language, and how they tokenise it.
-
-    Args:
-        code: the language in any spelling.
-        params: see `options.Params`.
-        text: UTF-8 sample; None for prepared text under data/PRESET/bitext, if any.
-        as_json: print JSON.
-    """
+    """Print which encoders cover a language, and how they tokenise it; for the arguments see `show`."""
     from orthoglot.languages import canonical, script
     from orthoglot.text.bitext import read_sentences
 

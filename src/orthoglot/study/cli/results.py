@@ -108,8 +108,7 @@ def _authors_rates() -> dict[frozenset[str], str]:
 def _export(rows: Sequence[Row], models: Path, output: Path, records: Path) -> tuple[str, dict[str, str]]:
     """Export the best of the first encoder's methods that one map for all languages can hold.
 
-    Returns:
-        Its name, and why better ones could not be exported.
+    Returns its name, and why better ones could not be exported.
     """
     from orthoglot.apply.export import export
     from orthoglot.study.report.headline import best_first
@@ -131,7 +130,5 @@ def _export(rows: Sequence[Row], models: Path, output: Path, records: Path) -> t
             refused[row.method] = str(error).removeprefix(f"method {row.method}: ").partition(";")[0]
         else:
             return row.method, refused
-    why = "; ".join(refused.values())
-    raise ConfigError(
-        f"{models}: no method of {encoder} in the table can be exported {f'({why})' if why else ''}"
-    )
+    why = f"({'; '.join(refused.values())})" if refused else ""
+    raise ConfigError(f"{models}: no method of {encoder} in the table can be exported {why}")

@@ -58,11 +58,7 @@ def why(
 
 
 def _values(settings: list[str]) -> dict[str, Any]:
-    """The settings of `--config`; a value is YAML.
-
-    Raises:
-        ConfigError: one has no name or no value, or is no YAML.
-    """
+    """The settings of `--config`; a ConfigError if one has no name or no value, or its value is no YAML."""
     values = {}
     for setting in settings:
         name, sign, value = setting.partition("=")

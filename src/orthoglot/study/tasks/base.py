@@ -48,7 +48,7 @@ class TaskData(NamedTuple):
         """The first `limit` distinct held-out pairs of each language pair, and how many were left out, by reason."""
         sets = []
         for pair, unseen in self.held_out.items():
-            sources, targets, repeated = distinct(unseen, len(unseen.pairs) if limit is None else limit)
+            sources, targets, repeated = distinct(unseen.pairs, len(unseen.pairs) if limit is None else limit)
             left_out = {"duplicates_dropped": repeated, "seen_dropped": unseen.seen_dropped}
             sets.append((PairSet("test", *parse_pair(pair), sources, targets), left_out))
         return sets
