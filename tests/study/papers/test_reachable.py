@@ -20,7 +20,7 @@ from orthoglot.study.papers.measured import NO_ENCODER, NO_LANGUAGE, NO_METHOD, 
 from orthoglot.study.papers.published import load_paper, printed_numbers
 from orthoglot.study.papers.reachable import STAND_IN, Count, subsets_of
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 # As docs/papers.md names it, paper by preset.
 PRESETS = {
     "oracle": "oracle",

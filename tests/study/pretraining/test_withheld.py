@@ -19,7 +19,7 @@ from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 def test_the_card_names_the_languages_that_were_withheld(
     withheld: list[str], languages: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = config.load(Path(__file__).parents[2] / "params.yaml").encoders["ems-mini"]
+    settings = config.load(Path(__file__).parents[3] / "params.yaml").encoders["ems-mini"]
     settings = settings.model_copy(update={"withheld": withheld})
     said: list[Sequence[str]] = []
 

@@ -511,7 +511,7 @@ def test_trainings_that_ended_too_early_are_listed(made: SimpleNamespace, notes:
 
 
 def test_dvc_and_snakemake_show_the_pictures_of_the_report(made: SimpleNamespace) -> None:
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     stage = yaml.safe_load((root / "dvc.yaml").read_text())["stages"]["evaluation"]
     kept = {name for kind in ("outs", "metrics", "plots") for entry in stage[kind] for name in entry}
     written = {f"results/{path.relative_to(made.output)}" for path in made.output.rglob("*.*")}

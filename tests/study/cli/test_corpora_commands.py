@@ -15,7 +15,7 @@ from orthoglot.cli import app
 from orthoglot.errors import ConfigError
 from orthoglot.study.fetching.forecast import PREPARED_SHARE
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(autouse=True)

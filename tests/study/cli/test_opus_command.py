@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from orthoglot.cli import app
 from orthoglot.errors import ConfigError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LINKS = {"d": [Link("1", "1", {"certainty": "1"})]}
 
 

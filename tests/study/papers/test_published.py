@@ -27,7 +27,7 @@ from orthoglot.study.papers.published import (
     printed_numbers,
 )
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EVERY = [one for paper in DECOMPOSER_PAPERS for one in printed_numbers(paper)]
 PRINTED = [one for paper in PAPERS for one in printed_numbers(paper)]
 

@@ -20,7 +20,7 @@ from orthoglot.study.fetching import lock as locks
 from orthoglot.study.fetching.files import MIRROR, fetch, remote_files
 from orthoglot.text.bitext import SentencePair
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LOCK = ROOT / "fetched.lock"
 # Archives of other servers than Git's; nobody has fetched them yet, so that nothing is known of them.
 UNTRIED = {

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from orthoglot.study.pretraining.objectives.mixture import Classifier, FullyConnected, Mixture
+from orthoglot.study.pretraining.objectives.mixture import FullyConnected, Mixture
 
 
 def mixture(prior: list[float], mean: list[list[float]], sigma: list[list[float]]) -> Mixture:
@@ -97,7 +97,7 @@ def test_gradients_of_the_expanded_form_are_those_of_the_naive_one() -> None:
 @pytest.mark.parametrize("kind", ["mixture", "linear"])
 def test_a_share_moves_the_candidate_towards_the_anchor(kind: str) -> None:
     x, y = units(5, 6, 1), units(7, 6, 2)
-    classifier: Classifier = drawn(4, 6) if kind == "mixture" else FullyConnected(4, 6).double()
+    classifier: Mixture | FullyConnected = drawn(4, 6) if kind == "mixture" else FullyConnected(4, 6).double()
     share = torch.rand(5, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
     found = classifier.crossed(x, y, share)
     for k in range(7):

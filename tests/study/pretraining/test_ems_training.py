@@ -126,7 +126,7 @@ def test_global_generators_are_left_alone(bitext: list[Path], tmp_path: Path) ->
 
 def test_the_catalogued_paper_settings_have_the_papers_size() -> None:
     """Methods 5.1: recomputed 137.1 M parameters at inference, 208.8 M in training."""
-    settings = config.load(Path(__file__).parents[2] / "params.yaml").encoders["ems-paper"]
+    settings = config.load(Path(__file__).parents[3] / "params.yaml").encoders["ems-paper"]
     assert isinstance(settings, EmsSettings)
     assert isinstance(settings.network, ScratchNetwork)
     with torch.device("meta"):

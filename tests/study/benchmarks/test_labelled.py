@@ -19,7 +19,7 @@ from orthoglot.study.benchmarks.kinds import classification, local, nway
 from orthoglot.study.benchmarks.kinds.classification import Item, LabelledSet, drawn
 from orthoglot.study.benchmarks.labelled_settings import ClassificationSettings
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 HOME = r"texts/|https://raw\.githubusercontent\.com/[^/]+/[^/]+/[0-9a-f]{40}/|https://[^\"#]+#"
 
 

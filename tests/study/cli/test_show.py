@@ -50,7 +50,7 @@ def test_an_unknown_name_is_refused_with_the_nearest() -> None:
 def test_the_params_yaml_of_the_folder_is_read_or_the_one_that_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = (Path(__file__).parents[2] / "params.yaml").read_text()
+    text = (Path(__file__).parents[3] / "params.yaml").read_text()
     (tmp_path / "params.yaml").write_text(
         text.replace("methods: {}", "methods: {mine: {architecture: leace}}")
     )

@@ -12,7 +12,7 @@ from orthoglot.study import config
 from orthoglot.study.pretraining.kinds.emma_x import EmmaXSettings
 from orthoglot.study.pretraining.settings import EncoderNetwork
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PARAMS = config.load(ROOT / "params.yaml")
 PAGE = (ROOT / "docs/papers.md").read_text(encoding="utf-8")
 # Appendix A.2 and section 3 of the paper.
