@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from orthoglot.streams import Draws, derive, stream
+from orthoglot.random_streams import Draws, derive, stream
 
 MASK = (1 << 64) - 1
 

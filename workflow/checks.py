@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
+from orthoglot.catalogue_entries import known
 from orthoglot.encoders.folder import check_revision
 from orthoglot.encoders.settings import FrozenSettings
-from orthoglot.entries import known
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 from orthoglot.study.config import EncoderSettings, Params, Part

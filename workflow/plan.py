@@ -18,9 +18,9 @@ from typing import Any
 
 from grid import Grid, Work
 from orthoglot import receipts
+from orthoglot.catalogue_entries import closest
 from orthoglot.encoders import kinds
 from orthoglot.encoders.segmentation import open_segmenter
-from orthoglot.entries import closest
 from orthoglot.errors import ConfigError
 from orthoglot.packages import installed_package
 from orthoglot.study import config

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import orthoglot
-from orthoglot.apply.compact import compact
+from orthoglot.apply.smaller_vectors import compact
 from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.decomposers.base import unit
 from orthoglot.statistics.intervals import proportion

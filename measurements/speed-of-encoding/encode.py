@@ -30,8 +30,8 @@ from sentence_transformers import SentenceTransformer
 
 from orthoglot.encoders.base import Encoder
 from orthoglot.encoders.folder import load_encoder
+from orthoglot.encoders.frozen_folder import link
 from orthoglot.encoders.kinds.pretrained import PretrainedSettings
-from orthoglot.encoders.link import link
 
 REPEATS, SENTENCES, BATCH_TOKENS, MAX_TOKENS = 5, 300, 2048, 256
 DEFAULT, OTHERS = 32, (8, 16, 64)

@@ -22,8 +22,8 @@ import numpy as np
 import torch
 
 from orthoglot.encoders.folder import load_encoder
+from orthoglot.encoders.frozen_folder import link
 from orthoglot.encoders.kinds.pretrained import PretrainedSettings
-from orthoglot.encoders.link import link
 
 REPEATS, SHARD, BATCH_TOKENS, PREFIX = 5, 128, 2048, "query: "
 WAYS = {  # name: (way, processes)

@@ -33,7 +33,7 @@ import numpy as np
 
 from orthoglot.encoders import moses
 from orthoglot.encoders.pretokenization import moses_words
-from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.encoders.tokenization import MOSES_MODEL, MosesTokenizer
 from orthoglot.study.pretraining import sentencepiece_training
 from orthoglot.study.pretraining.settings import TokenizerSettings

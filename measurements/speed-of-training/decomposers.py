@@ -34,7 +34,7 @@ from torch import Tensor
 from orthoglot import catalogue
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import Trained
-from orthoglot.streams import stream
+from orthoglot.random_streams import stream
 from orthoglot.training import decompose
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import Data

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from orthoglot import yaml_files
+from orthoglot.catalogue_entries import known, merged, resolved
 from orthoglot.encoders import kinds
 from orthoglot.encoders.settings import TRAINED, EncoderEntry, TrainedEntry
-from orthoglot.entries import known, merged, resolved
 from orthoglot.errors import ConfigError
 from orthoglot.objectives import check_method
 from orthoglot.settings import checked

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Union
 
 from pydantic import Field
 
-from orthoglot.entries import known
+from orthoglot.catalogue_entries import known
 
 
 def names(folder: ModuleType) -> tuple[str, ...]:

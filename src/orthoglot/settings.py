@@ -18,7 +18,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from orthoglot.entries import closest
+from orthoglot.catalogue_entries import closest
 from orthoglot.errors import ConfigError
 from orthoglot.languages import canonical
 

@@ -8,7 +8,7 @@ import pytest
 from small_checkpoint import make_pairs, write_checkpoint, write_tsv
 
 from orthoglot import catalogue
-from orthoglot.apply.arguments import texts_by_pair
+from orthoglot.apply.early_checks import texts_by_pair
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
 from orthoglot.apply.fit import fit
 from orthoglot.text.splitting import SplitSettings

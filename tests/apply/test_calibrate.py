@@ -26,7 +26,7 @@ from orthoglot.apply.calibrate import (
 from orthoglot.apply.calibration import Calibration, outlook
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
 from orthoglot.apply.mine import mine
-from orthoglot.apply.share import Margins, joint_share, translated_share
+from orthoglot.apply.translated_share import Margins, joint_share, translated_share
 from orthoglot.cli import app
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError, DataError

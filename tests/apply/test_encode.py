@@ -19,7 +19,7 @@ from small_checkpoint import make_pairs
 from typer.testing import CliRunner
 
 from orthoglot import load
-from orthoglot.apply.compact import compact
+from orthoglot.apply.smaller_vectors import compact
 from orthoglot.apply.text_vectors import BLOCK, write_vectors
 from orthoglot.cli import app
 from orthoglot.errors import ConfigError, DataError

@@ -21,8 +21,8 @@ from torch import nn
 import orthoglot
 from orthoglot import receipts
 from orthoglot.apply import export as module
+from orthoglot.apply.demo_sentences import EXAMPLES, OTHERS, examples
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder
-from orthoglot.apply.examples import EXAMPLES, OTHERS, examples
 from orthoglot.apply.export import affine, encoder_modules, export
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.encoders.checkpoint import from_folder

@@ -24,12 +24,12 @@ from typer.testing import CliRunner
 import orthoglot
 from orthoglot import catalogue
 from orthoglot.apply import fit as module
-from orthoglot.apply import measure
-from orthoglot.apply.arguments import texts_by_pair
+from orthoglot.apply import held_out_retrieval
+from orthoglot.apply.early_checks import texts_by_pair
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder, licence_of, stated_limit
 from orthoglot.apply.export import export
 from orthoglot.apply.fit import fit
-from orthoglot.apply.measure import table
+from orthoglot.apply.held_out_retrieval import table
 from orthoglot.apply.ready import Ready
 from orthoglot.cli import app
 from orthoglot.decomposers.architectures.plda import ARCHITECTURE as PLDA
@@ -183,7 +183,7 @@ def test_without_an_encoder_the_command_starts_from_the_ready_model(
     given: list[Any] = []
     monkeypatch.setattr("orthoglot.apply.ready.default", lambda: tmp_path)
     monkeypatch.setattr(module, "fit", lambda *_, start, **__: given.append(start) or [])
-    monkeypatch.setattr(measure, "table", lambda _: "")
+    monkeypatch.setattr(held_out_retrieval, "table", lambda _: "")
     command = ["fit", "--bitext", str(text), "--pair", "en-gn", "--output", str(tmp_path / "out"), *options]
     assert CliRunner().invoke(app, command).exit_code == 0
     assert [one is not None for one in given] == [starts]
@@ -284,9 +284,11 @@ def test_a_table_in_which_nothing_can_be_better_says_so(
     for record in done[1]:
         value = values[record.view]
         records.append(replace(record, value=value, low=value - 1, high=value + 0.4))
-    assert (measure.SATURATED in table(records)) == said
+    assert (held_out_retrieval.SATURATED in table(records)) == said
     # An encoder alone is compared with nothing.
-    assert measure.SATURATED not in table([record for record in records if record.view == "sentence"])
+    assert held_out_retrieval.SATURATED not in table(
+        [record for record in records if record.view == "sentence"]
+    )
 
 
 def test_moses_files_in_any_packing_give_the_same_weights(
@@ -596,8 +598,8 @@ def test_few_test_pairs_come_with_a_warning(
     count: int, warned: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     unseen = {"en-gn": UnseenPairs(make_pairs(count), 0)}
-    monkeypatch.setattr(measure, "read_held_out", lambda _: unseen)
-    assert measure.held_out([]) == unseen
+    monkeypatch.setattr(held_out_retrieval, "read_held_out", lambda _: unseen)
+    assert held_out_retrieval.held_out([]) == unseen
     assert (f"en-gn: {count} test pairs are few: the intervals are rough" in caplog.text) == warned
 
 

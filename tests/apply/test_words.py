@@ -26,11 +26,11 @@ from orthoglot.apply.words import Limits, Match, compare, limits, match, tokens,
 from orthoglot.cli import app
 from orthoglot.decomposers.base import unit
 from orthoglot.encoders.folder import load_encoder
+from orthoglot.encoders.frozen_folder import link
 from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
-from orthoglot.encoders.link import link
-from orthoglot.encoders.pieces import Pieces
 from orthoglot.encoders.pretrained import PretrainedEncoder
 from orthoglot.encoders.sentence_transformer import link_sentence_transformers
+from orthoglot.encoders.token_states import Pieces
 from orthoglot.encoders.tokenization import TextTokenizer
 from orthoglot.errors import ConfigError
 

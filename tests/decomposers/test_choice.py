@@ -10,7 +10,15 @@ import pytest
 
 from orthoglot.decomposers.architectures.procrustes import ProcrustesSettings
 from orthoglot.decomposers.base import ClosedForm
-from orthoglot.decomposers.choice import FOLDS, TEMPERATURES, Block, Candidate, choose, losses, undivided
+from orthoglot.decomposers.cross_validation import (
+    FOLDS,
+    TEMPERATURES,
+    Block,
+    Candidate,
+    choose,
+    losses,
+    undivided,
+)
 from orthoglot.decomposers.moments import compute
 from orthoglot.errors import DataError
 

@@ -16,7 +16,7 @@ from orthoglot import receipts
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.decomposers.modules import Maps, linear
 from orthoglot.errors import DataError
-from orthoglot.streams import stream
+from orthoglot.random_streams import stream
 
 
 def build(architecture: str, weights: dict[str, np.ndarray]) -> Decomposer:

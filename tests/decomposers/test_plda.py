@@ -10,7 +10,7 @@ import pytest
 from orthoglot.decomposers.architectures.plda import ARCHITECTURE as PLDA
 from orthoglot.decomposers.architectures.plda import Prior, Scatter, apply, candidates, fit, maps
 from orthoglot.decomposers.base import Decomposer, Languages, unit
-from orthoglot.decomposers.choice import losses
+from orthoglot.decomposers.cross_validation import losses
 from orthoglot.decomposers.moments import Block, Moments, PairMoments, compute, gather
 from orthoglot.errors import DataError
 

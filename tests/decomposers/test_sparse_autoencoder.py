@@ -14,7 +14,7 @@ from orthoglot.decomposers.architectures import sparse_autoencoder
 from orthoglot.decomposers.architectures.sparse_autoencoder import split, suppress
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.decomposers.modules import Maps
-from orthoglot.streams import stream
+from orthoglot.random_streams import stream
 from orthoglot.study import config
 from orthoglot.training.decompose import fit_decomposer
 from orthoglot.training.settings import DecompositionSettings

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as arrays
 
 from orthoglot.embeddings.store import MOST, as_stored
 from orthoglot.encoders.folder import load_encoder
-from orthoglot.encoders.link import link
+from orthoglot.encoders.frozen_folder import link
 from orthoglot.errors import DataError
 
 HALF = np.dtype(np.float16)

@@ -20,8 +20,8 @@ from packed_e5 import write_packed
 
 from orthoglot.encoders import checkpoint
 from orthoglot.encoders.folder import card, identity, load_encoder, save_card
+from orthoglot.encoders.frozen_folder import link_packaged
 from orthoglot.encoders.kinds.pretrained import PretrainedSettings
-from orthoglot.encoders.link import link_packaged
 from orthoglot.encoders.pretrained import PretrainedEncoder
 from orthoglot.encoders.settings import PackagedWeights
 from orthoglot.errors import ConfigError, DataError, OfflineError

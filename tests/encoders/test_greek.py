@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orthoglot.encoders.greek import romanised
+from orthoglot.encoders.greek_to_latin import romanised
 
 
 @pytest.mark.parametrize(

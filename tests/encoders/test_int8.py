@@ -15,8 +15,8 @@ from checkpoints import bert, pretrained, sonar, xlmr
 from safetensors.torch import load_file, save_file
 
 from orthoglot.encoders.folder import load_encoder
+from orthoglot.encoders.frozen_folder import link
 from orthoglot.encoders.int8 import Int8Network
-from orthoglot.encoders.link import link
 from orthoglot.encoders.settings import Pooling
 from orthoglot.errors import ConfigError
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from orthoglot.encoders.base import HostCopy, in_length_order
-from orthoglot.encoders.memory import largest, within_memory
+from orthoglot.encoders.out_of_memory import largest, within_memory
 from orthoglot.errors import DataError
 
 OUT = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has 1 GiB free."

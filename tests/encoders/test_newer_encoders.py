@@ -19,8 +19,8 @@ from transformers.models.m2m_100.modeling_m2m_100 import M2M100Encoder
 
 from orthoglot.encoders.checkpoint import from_folder
 from orthoglot.encoders.folder import load_encoder
+from orthoglot.encoders.frozen_folder import link
 from orthoglot.encoders.kinds.refused import RefusedSettings
-from orthoglot.encoders.link import link
 from orthoglot.encoders.sentence_transformer import link_sentence_transformers
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.study import config

@@ -18,8 +18,8 @@ from checkpoints import bert, pretrained, xlmr
 from damaged_checkpoints import Damage, pickled, said, weights, without_a_weight
 
 from orthoglot.encoders.folder import identity, load_encoder, locate
+from orthoglot.encoders.frozen_folder import link
 from orthoglot.encoders.kinds.pretrained import PretrainedSettings
-from orthoglot.encoders.link import link
 from orthoglot.encoders.pretrained import open_checkpoint, save_checkpoint
 from orthoglot.encoders.sentence_transformer import save_with_layers
 from orthoglot.encoders.settings import Pooling

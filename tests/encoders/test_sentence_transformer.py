@@ -19,9 +19,9 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
 
 from orthoglot.encoders.folder import identity, load_encoder
+from orthoglot.encoders.frozen_folder import link
 from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
-from orthoglot.encoders.link import link
 from orthoglot.encoders.sentence_transformer import link_sentence_transformers
 from orthoglot.errors import ConfigError, DataError
 

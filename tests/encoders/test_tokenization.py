@@ -16,7 +16,7 @@ from transformers import PreTrainedTokenizerFast
 
 from orthoglot.encoders import tokenization
 from orthoglot.encoders.pretokenization import moses_words
-from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.encoders.tokenization import (
     MOSES_MODEL,
     CheckpointTokenizer,

@@ -12,8 +12,8 @@ from carrier import write_carrier
 from packed_use import twin, write_packed
 
 from orthoglot.encoders.folder import card, identity, load_encoder
+from orthoglot.encoders.frozen_folder import encoder_from_package, link_packaged
 from orthoglot.encoders.kinds.use import UseSettings
-from orthoglot.encoders.link import encoder_from_package, link_packaged
 from orthoglot.encoders.use import UseEncoder
 from orthoglot.encoders.usem3 import convert
 from orthoglot.errors import ConfigError, DataError, OfflineError

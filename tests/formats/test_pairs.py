@@ -21,7 +21,7 @@ from orthoglot.formats.pairs import Pairs, read, read_pairs
 from orthoglot.formats.rows import write_rows
 from orthoglot.formats.sources import read_source, write_bad_rows
 from orthoglot.text.bitext import LeftOut, SentencePair, read_json
-from orthoglot.text.messages import plain
+from orthoglot.text.program_messages import plain
 
 NAMED = "margin\tsource\ttarget\n1.5\tone\teins\n1.2\ttwo\tzwei\n"
 PAIRS = [("one", "eins"), ("two", "zwei")]

@@ -16,9 +16,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from orthoglot import catalogue
 from orthoglot.decomposers.modules import Maps
-from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.objectives.base import Objective
-from orthoglot.streams import Draws, stream
+from orthoglot.random_streams import Draws, stream
 from orthoglot.study import config
 from orthoglot.study.pretraining.collate import EmsCollator
 from orthoglot.study.pretraining.kinds.ems import EmsSettings

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from orthoglot.decomposers.base import Decomposition
 from orthoglot.objectives.lancer import correlation
-from orthoglot.streams import stream
+from orthoglot.random_streams import stream
 
 
 def batch(source: Tensor, target: Tensor, source_ids: list[int], target_ids: list[int], k: int) -> Case:

@@ -13,7 +13,7 @@ from orthoglot import catalogue
 from orthoglot.decomposers.base import Decomposition
 from orthoglot.decomposers.modules import Maps
 from orthoglot.objectives.base import Objective
-from orthoglot.streams import stream
+from orthoglot.random_streams import stream
 from orthoglot.study import config
 
 METHODS = config.load(catalogue.shipped()).methods

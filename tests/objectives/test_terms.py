@@ -17,7 +17,7 @@ from orthoglot.objectives import NEEDS_PARTNERS, TERMS, dream, meat, oracle, see
 from orthoglot.objectives import cosine as cosines
 from orthoglot.objectives.base import Objective, resolve
 from orthoglot.objectives.cosine import Vectors
-from orthoglot.streams import stream
+from orthoglot.random_streams import stream
 
 Numbers = Sequence[Sequence[float]]
 

@@ -19,7 +19,7 @@ from referencing import Registry, Resource
 from shipped_settings import ROOT, shipped_values, write_settings
 
 from orthoglot import catalogue, yaml_files
-from orthoglot.entries import WHOLE
+from orthoglot.catalogue_entries import WHOLE
 from orthoglot.errors import ConfigError
 from orthoglot.settings import Name
 from orthoglot.study import config, json_schema

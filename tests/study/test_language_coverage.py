@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from orthoglot.cli import app
 from orthoglot.encoders.kinds.laser import LaserSettings
 from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
-from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.errors import DataError
 from orthoglot.study.config import EncoderSettings
 from orthoglot.study.language_coverage import coverage, survey

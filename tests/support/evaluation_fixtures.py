@@ -12,8 +12,8 @@ import pytest
 
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.embeddings.store import DIGESTS, META, ROWS, VECTORS, digests_of, index_digest
+from orthoglot.study.tasks.kinds import mining
 from orthoglot.study.tasks.settings import EvaluationSettings
-from orthoglot.study.tasks.suite import mining
 from orthoglot.text.bitext import SentencePair, write_pairs
 
 PAIRS = ("qaa-qab", "qaa-qac")

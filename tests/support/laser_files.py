@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
+from orthoglot.encoders.frozen_folder import link
 from orthoglot.encoders.kinds.laser import LaserSettings
 from orthoglot.encoders.laser import LaserModel, LaserSizes
-from orthoglot.encoders.link import link
 
 # Merges that some words of English, and of Greek in Latin letters, are made of.
 CODES = """t h 900

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from orthoglot.streams import stream
+from orthoglot.random_streams import stream
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import Data
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orthoglot.text.bitext import LeftOut, SentencePair
-from orthoglot.text.messages import placeholder, plain
+from orthoglot.text.program_messages import placeholder, plain
 
 
 @pytest.mark.parametrize(

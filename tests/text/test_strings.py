@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orthoglot.errors import DataError
-from orthoglot.text.strings import string_pairs, strings
+from orthoglot.text.string_lists import string_pairs, strings
 
 WORDS = ["a", "", "mba'e", "𐍈 x"]
 HALF = r"\[1\] has half a surrogate pair \(U\+D83D at character 2\)"

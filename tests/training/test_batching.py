@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orthoglot.streams import Draws
+from orthoglot.random_streams import Draws
 from orthoglot.training import PARTNER_RULES, partners
 from orthoglot.training.batching import Batch, PairRows, make_batches
 from orthoglot.training.partners import Partners, any_other, same_language

@@ -22,8 +22,8 @@ from torch._inductor import config as inductor
 from orthoglot.objectives.base import Objective, Pairs
 from orthoglot.training import decompose as training
 from orthoglot.training.decompose import train
-from orthoglot.training.progress import History
 from orthoglot.training.settings import DecompositionSettings
+from orthoglot.training.training_state import History
 
 COMPILED = "the objective is compiled"
 RECIPE = DecompositionSettings(learning_rate=1e-3, batch_size=256, max_epochs=9, patience=3)

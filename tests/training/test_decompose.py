@@ -21,8 +21,8 @@ from orthoglot.embeddings.store import DIGESTS, META, ROWS, VECTORS, EmbeddingSt
 from orthoglot.encoders.folder import identity
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.objectives.base import Objective
+from orthoglot.random_streams import stream
 from orthoglot.search.hits import hits
-from orthoglot.streams import stream
 from orthoglot.study import config
 from orthoglot.text.bitext import SentencePair, write_pairs
 from orthoglot.training import decompose as training

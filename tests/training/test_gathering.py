@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from orthoglot.streams import stream
+from orthoglot.random_streams import stream
 from orthoglot.training import gathering
 
 CUDA = torch.device("cuda", 0)

@@ -12,10 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from orthoglot.errors import DataError
-from orthoglot.streams import stream
+from orthoglot.random_streams import stream
 from orthoglot.training import checkpoint, loop
-from orthoglot.training.progress import History, ending
 from orthoglot.training.step import Update
+from orthoglot.training.training_state import History, ending
 
 
 def fit(**values: Any) -> History:

@@ -13,7 +13,7 @@ from toy_training import SETTINGS, train_ems, word_for_word, write_folder
 
 from orthoglot import catalogue
 from orthoglot.errors import DataError
-from orthoglot.streams import stream
+from orthoglot.random_streams import stream
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 from orthoglot.study.pretraining.kinds.mlm import MlmSettings
 from orthoglot.study.pretraining.trainings.emma_x import pretrain_emma_x

@@ -15,9 +15,9 @@ from torch import Tensor, nn
 
 from orthoglot.errors import DataError
 from orthoglot.training import loop, speed
-from orthoglot.training.progress import Progress
 from orthoglot.training.speed import Speed, listed, read_speed, write_speed
 from orthoglot.training.step import Update
+from orthoglot.training.training_state import Progress
 
 STEP, VALIDATION, SAVE = 2.0, 100.0, 1000.0
 EPOCHS, STEPS = 3, 4

@@ -18,11 +18,10 @@ from orthoglot.decomposers.modules import Maps
 from orthoglot.errors import ConfigError
 from orthoglot.objectives import ADVERSARIAL, TERMS
 from orthoglot.objectives.base import Adversary, resolve
-from orthoglot.streams import stream
+from orthoglot.random_streams import stream
 from orthoglot.study import config
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import fit_decomposer
-from orthoglot.training.progress import Criterion, History, best_epoch
 from orthoglot.training.settings import DecompositionSettings, MethodSettings, Stopping
 from orthoglot.training.stopping import (
     CANDIDATES,
@@ -33,6 +32,7 @@ from orthoglot.training.stopping import (
     check_stopping,
     without_opponents,
 )
+from orthoglot.training.training_state import Criterion, History, best_epoch
 
 CPU = torch.device("cpu")
 METHODS = config.load(catalogue.shipped()).methods

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from orthoglot.decomposers.modules import Maps
 from orthoglot.objectives.base import Objective
-from orthoglot.streams import Draws, stream
+from orthoglot.random_streams import Draws, stream
 from orthoglot.training.batching import PairRows, make_batches
 from orthoglot.training.decompose import inputs, pairs_of, updates
 

@@ -22,10 +22,10 @@ from toy_training import SETTINGS
 from orthoglot.catalogue import shipped
 from orthoglot.decomposers.modules import Maps
 from orthoglot.encoders.pretrained import attention_mask
-from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.objectives import is_trained
 from orthoglot.objectives.base import Objective
-from orthoglot.streams import Draws, stream
+from orthoglot.random_streams import Draws, stream
 from orthoglot.study.config import load
 from orthoglot.study.pretraining.collate import (
     Chunk,
@@ -49,7 +49,7 @@ from orthoglot.study.pretraining.trainings.ems import EmsModel
 from orthoglot.study.pretraining.trainings.mlm import Masked, build, masked_loss
 from orthoglot.training import decompose, loop
 from orthoglot.training.batching import Batch, PairRows, make_batches
-from orthoglot.training.progress import Progress
+from orthoglot.training.training_state import Progress
 
 CPU, META = torch.device("cpu"), torch.device("meta")
 DIM, LANGUAGES, PAIRS = 8, 3, 12

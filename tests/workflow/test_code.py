@@ -184,9 +184,9 @@ def test_the_code_that_opens_an_encoder_is_part_of_the_jobs_that_open_it(edit: E
 
 def test_a_job_depends_on_the_tasks_that_its_settings_name_and_on_no_others() -> None:
     modules = digests.reached("evaluate", {"tasks": ["code-switched", "heldout", "sts/../sts", ""]}).code
-    assert {name for name in modules if ".suite." in name} == {
-        "orthoglot.study.tasks.suite.code_switched",
-        "orthoglot.study.tasks.suite.heldout",
+    assert {name for name in modules if "tasks.kinds." in name} == {
+        "orthoglot.study.tasks.kinds.code_switched",
+        "orthoglot.study.tasks.kinds.heldout",
     }
 
 
@@ -197,16 +197,16 @@ def test_what_only_a_type_checker_imports_is_no_code_and_what_a_function_imports
     edit(
         "study/jobs/generate.py",
         "from orthoglot.study import invented as mini",
-        "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from orthoglot import finite\n"
+        "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from orthoglot import usable_vectors\n"
         "from orthoglot.study import invented as mini",
     )
     assert digests.reached("generate", {}).code.keys() == before.keys()
     edit(
         "study/jobs/generate.py",
         '    """Do the job."""',
-        "    from orthoglot import finite\n    finite.usable",
+        "    from orthoglot import usable_vectors\n    usable_vectors.usable",
     )
-    assert digests.reached("generate", {}).code.keys() - before.keys() == {"orthoglot.finite"}
+    assert digests.reached("generate", {}).code.keys() - before.keys() == {"orthoglot.usable_vectors"}
 
 
 def test_a_module_that_is_added_later_counts_although_its_importer_is_cached(

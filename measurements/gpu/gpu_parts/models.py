@@ -13,7 +13,7 @@ import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from orthoglot.encoders.folder import save_card
-from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 from orthoglot.study.pretraining.networks import TrainableEncoder
 from orthoglot.study.pretraining.settings import ScratchNetwork, TrainingSettings

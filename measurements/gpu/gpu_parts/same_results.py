@@ -27,9 +27,9 @@ from orthoglot.decomposers.modules import Maps
 from orthoglot.encoders.folder import load_encoder
 from orthoglot.objectives import TERMS, is_trained
 from orthoglot.objectives.base import Adversary, Pairs, resolve
+from orthoglot.random_streams import Draws, stream
 from orthoglot.search.hits import hits
 from orthoglot.search.neighbours import nearest
-from orthoglot.streams import Draws, stream
 from orthoglot.study import config
 from orthoglot.study.pretraining import trainer
 from orthoglot.study.pretraining.collate import EmsCollator
@@ -378,8 +378,8 @@ def encoding(part: Part) -> None:
 
 def real_encoders() -> dict[str, Path]:
     """me5-small, if `orthoglot get` has put it into `weights`, as an encoder folder."""
+    from orthoglot.encoders.frozen_folder import link
     from orthoglot.encoders.kinds.pretrained import PretrainedSettings
-    from orthoglot.encoders.link import link
 
     found = {}
     for name in ("me5-small", "me5-small-4bit"):

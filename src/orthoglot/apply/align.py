@@ -10,10 +10,10 @@ import numpy as np
 
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.finite import not_finite
 from orthoglot.search.exact_or_cells import search
 from orthoglot.search.margins import MARGINS, Margin
 from orthoglot.search.neighbours import Nearest, cosines
+from orthoglot.usable_vectors import not_finite
 
 # The margin of a sentence with its neighbours as a whole.
 NEUTRAL = {"ratio": 1.0, "distance": 0.0}

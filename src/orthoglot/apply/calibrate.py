@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from orthoglot.apply.arguments import check_between_0_and_1, check_share
 from orthoglot.apply.calibration import Calibration
+from orthoglot.apply.early_checks import check_between_0_and_1, check_share
 from orthoglot.apply.expected import Decoys
 from orthoglot.apply.model import Model
-from orthoglot.apply.share import Margins, joint_share
+from orthoglot.apply.translated_share import Margins, joint_share
 from orthoglot.decomposers.base import unit
 from orthoglot.decomposers.own_mean import adaptable, centred
 from orthoglot.errors import DataError
@@ -25,7 +25,7 @@ from orthoglot.statistics.intervals import wilson
 from orthoglot.text.held_out import distinct
 from orthoglot.text.keys import normalised
 from orthoglot.text.shifts import find_runs_of_vectors, outside, parallel, said
-from orthoglot.text.strings import string_pairs
+from orthoglot.text.string_lists import string_pairs
 
 # Pairs, and of them those that are in both lists at a time, for a threshold to mean something.
 FEWEST, FEWEST_IN_BOTH = 20, 5
@@ -75,8 +75,8 @@ def calibrate(
         languages: The languages of the two sides, where the model needs them.
         part: The part of the vectors.
         share: The share of the sentences of either list that shall have a translation in the other. If not given, it is
-            estimated from the texts of `among` (`orthoglot.apply.share.joint_share`), three times, each time with
-            lists of the last estimate. It is at least the least share that so many pairs can show.
+            estimated from the texts of `among` three times (`orthoglot.apply.translated_share.joint_share`), each time
+            with lists of the last estimate. It is at least the least share that so many pairs can show.
         among: The sentences of both texts to be mined, and their vectors (n, D), rows of length 1. What is mined for
             them does not count, as nobody knows what is right. A sentence with the letters and digits of a known one of
             its side is left out: it may be a known translation.

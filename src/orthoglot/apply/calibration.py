@@ -41,7 +41,9 @@ class Calibration(NamedTuple):
     curve: dict[str, list[float]]  # threshold, precision and recall, from the highest threshold on
     # margins and the probability of a translation at each; between them it is interpolated
     probabilities: dict[str, list[float]]
-    estimated_share: float | None = None  # `share` as estimated from the texts, see `orthoglot.apply.share`
+    estimated_share: float | None = (
+        None  # `share` as estimated from the texts, see `orthoglot.apply.translated_share`
+    )
     own_mean: bool = False  # whether each text had its own mean (`orthoglot.decomposers.own_mean`)
     # what is expected in the texts at the threshold, see `orthoglot.apply.expected.Expected`
     expected_pairs: int | None = None

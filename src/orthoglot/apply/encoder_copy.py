@@ -16,9 +16,9 @@ from huggingface_hub import metadata_load
 from orthoglot import receipts
 from orthoglot.atomic import copy_folder
 from orthoglot.encoders.folder import card, checkpoint_folder, locate, modules, save_card
+from orthoglot.encoders.frozen_folder import link
 from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
-from orthoglot.encoders.link import link
 from orthoglot.encoders.sentence_transformer import link_sentence_transformers
 from orthoglot.encoders.settings import Pooling
 from orthoglot.errors import ConfigError, DataError

@@ -19,20 +19,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from orthoglot import atomic, catalogue
 from orthoglot.apply import ready
-from orthoglot.apply.compact import check_dim
+from orthoglot.apply.smaller_vectors import check_dim
 from orthoglot.decomposers import architecture, base
 from orthoglot.decomposers.architectures import plda
 from orthoglot.decomposers.own_mean import adapted
 from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.threads import cpu_threads
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.finite import blank, not_finite
 from orthoglot.languages import canonical
 from orthoglot.settings import checked
-from orthoglot.text.strings import strings
+from orthoglot.text.string_lists import strings
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import Data, fit_decomposer
 from orthoglot.training.settings import ORIGINAL, DecompositionSettings, MethodSettings, Stopping
+from orthoglot.usable_vectors import blank, not_finite
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

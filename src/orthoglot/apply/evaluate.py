@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orthoglot.apply.estimator import Decomposer
-from orthoglot.apply.measure import FEW
+from orthoglot.apply.held_out_retrieval import FEW
 from orthoglot.apply.model import Model
 from orthoglot.errors import DataError, printable
 from orthoglot.formats.pairs import read as read_pairs
@@ -25,7 +25,7 @@ from orthoglot.statistics.weighted import Spearman, mean
 from orthoglot.text.bitext import SIDES
 from orthoglot.text.held_out import distinct
 from orthoglot.text.keys import keys_of, normalised
-from orthoglot.text.strings import strings
+from orthoglot.text.string_lists import strings
 
 ORIGINAL, CENTERING, MODEL = "original", "centering", "model"
 FORWARD, BACKWARD, BOTH, SPEARMAN = "P@1 ->", "P@1 <-", "P@1 both", "spearman"

@@ -17,9 +17,9 @@ from orthoglot.decomposers.own_mean import adaptable
 from orthoglot.drawing.page import render
 from orthoglot.drawing.svg import COLOURS
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.finite import not_finite
 from orthoglot.progress import EarlyMeter
 from orthoglot.search.neighbours import cosines, nearest
+from orthoglot.usable_vectors import not_finite
 
 PARTS = {"sentence": "The encoder's vector", "meaning": "The meaning part"}
 TEMPLATE = Path(__file__).with_name("explore.html.j2")

@@ -17,7 +17,7 @@ from sentence_transformers.models import Dense, Normalize, Pooling, Transformer
 from torch import nn
 
 from orthoglot import __version__, atomic, receipts
-from orthoglot.apply.arguments import check_model, check_new
+from orthoglot.apply.early_checks import check_model, check_new
 from orthoglot.apply.encoder_copy import Checkpoint, link_folder
 from orthoglot.apply.model import Model, default_prompt, opened
 from orthoglot.apply.model_card import decomposer_card, encoder_card

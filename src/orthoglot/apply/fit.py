@@ -15,7 +15,7 @@ import numpy as np
 
 from orthoglot import __version__, atomic, receipts
 from orthoglot.apply.encoder_copy import Checkpoint, copy_encoder, licence_of
-from orthoglot.apply.measure import further, held_out, retrieval
+from orthoglot.apply.held_out_retrieval import further, held_out, retrieval
 from orthoglot.apply.ready import Ready
 from orthoglot.corpora.prepare import PrepareSettings, prepare
 from orthoglot.corpora.settings import CleaningSettings
@@ -77,7 +77,7 @@ def fit(
         start: The ready model, whose encoder this is, for the method `plda`: the fit starts from it.
         realign: Whether pairs of a shifted run are put together anew (`CleaningSettings`).
     Returns:
-        Retrieval of held-out translations among all sentences of their side, see `orthoglot.apply.measure.retrieval`.
+        Retrieval of held-out translations among all sentences of their side, as `held_out_retrieval.retrieval` has it.
     Raises:
         ConfigError: `output` is something else or another model, or a setting is wrong.
         DataError: text that cannot be read, or leaves too little to train or to measure on.

@@ -23,7 +23,7 @@ from orthoglot.encoders.threads import cpu_threads
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.formats.rows import codes_of
 from orthoglot.search.margins import Margin, Mined, Strategy
-from orthoglot.text.strings import strings
+from orthoglot.text.string_lists import strings
 
 
 class Scores(NamedTuple):
@@ -72,7 +72,7 @@ def mine(
         Arrays (P,): `sources` and `targets`, positions in the two lists, and `margins`.
     Raises:
         ConfigError: an option does not fit the model or another option.
-        TypeError: a list does not hold strings, see `orthoglot.text.strings.strings`.
+        TypeError: a list does not hold strings, see `orthoglot.text.string_lists.strings`.
         DataError: a list has no text, or half a surrogate pair.
 
     >>> import numpy as np

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from orthoglot.apply.arguments import check_best
+from orthoglot.apply.early_checks import check_best
 from orthoglot.apply.expected import Decoys
 from orthoglot.apply.model import Model
 from orthoglot.apply.scored import has_letter
@@ -20,11 +20,11 @@ from orthoglot.apply.text_vectors import text_vectors, with_own_mean
 from orthoglot.atomic import replacing
 from orthoglot.decomposers.own_mean import adaptable, mean_shift, sums
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.finite import not_finite
 from orthoglot.search.exact_or_cells import check_search, search
 from orthoglot.search.margins import Margin, Mined, Strategy, both_cosines, candidates, mine_found
 from orthoglot.text.bitext import SIDES
 from orthoglot.text.keys import normalised
+from orthoglot.usable_vectors import not_finite
 
 BINS = 20  # of the histogram of margins
 COLUMNS = ("margin", "source", "target")  # of mined and aligned pairs

@@ -13,9 +13,9 @@ from typing import Self
 import numpy as np
 from tqdm import tqdm
 
-from orthoglot.apply.arguments import check_model
-from orthoglot.apply.compact import check_dim, check_form, compact
+from orthoglot.apply.early_checks import check_model
 from orthoglot.apply.encoder_copy import Checkpoint, link_folder
+from orthoglot.apply.smaller_vectors import check_dim, check_form, compact
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import META, WEIGHTS, Decomposer, Parts, load_decomposer
 from orthoglot.decomposers.own_mean import adapted
@@ -23,10 +23,10 @@ from orthoglot.encoders.base import Encoder, check_language
 from orthoglot.encoders.folder import ENCODER, identity, load_encoder
 from orthoglot.encoders.settings import Precision
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.finite import blank, not_finite
 from orthoglot.progress import Done
 from orthoglot.receipts import check_whole
-from orthoglot.text.strings import strings
+from orthoglot.text.string_lists import strings
+from orthoglot.usable_vectors import blank, not_finite
 
 PARTS = ("sentence", "meaning", "language")
 
@@ -138,7 +138,7 @@ class Model:
             (n, D) of that type, or (n, ceil(D / 8)) uint8 of bits; without n for one string.
         Raises:
             ConfigError: no such part; see `check_dim` and `check_form`.
-            TypeError: `sentences` are no strings, see `orthoglot.text.strings.strings`.
+            TypeError: `sentences` are no strings, see `orthoglot.text.string_lists.strings`.
             DataError: half a surrogate pair; a part is not finite, or float16 does not hold it.
         """
         check_form(dtype, binary)

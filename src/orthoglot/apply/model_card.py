@@ -11,9 +11,9 @@ from huggingface_hub import EvalResult, ModelCardData
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from orthoglot import __version__
-from orthoglot.apply.examples import examples
+from orthoglot.apply.demo_sentences import examples
 from orthoglot.apply.fit import RECORDS
-from orthoglot.apply.measure import table
+from orthoglot.apply.held_out_retrieval import table
 from orthoglot.apply.provenance import Provenance, known_languages
 from orthoglot.decomposers.base import Decomposer
 from orthoglot.encoders.folder import card, identity

@@ -103,7 +103,7 @@ def get(folder: Path) -> Ready:
         OfflineError: the package is neither installed nor to be had.
         DataError: its file is not the pinned one.
     """
-    from orthoglot.encoders.link import link_packaged
+    from orthoglot.encoders.frozen_folder import link_packaged
 
     ready = load()
     scatter, settings = ready.prior

@@ -25,7 +25,7 @@ from orthoglot.apply.words import Compared, compare, encoder_of, limits
 from orthoglot.corpora.language_identifier import labels, probabilities
 from orthoglot.decomposers.base import Parts, unit
 from orthoglot.drawing.svg import svg
-from orthoglot.encoders.pieces import ReadsPieces
+from orthoglot.encoders.token_states import ReadsPieces
 from orthoglot.errors import DataError
 from orthoglot.languages import canonical
 from orthoglot.progress import Done

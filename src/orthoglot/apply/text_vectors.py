@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from orthoglot.apply.compact import compact
 from orthoglot.apply.model import Model, in_rows
+from orthoglot.apply.smaller_vectors import compact
 from orthoglot.atomic import check_no_folder, replacing, reserve
 from orthoglot.decomposers.base import Decomposer, unit
 from orthoglot.decomposers.own_mean import shifted
 from orthoglot.errors import DataError
-from orthoglot.finite import not_finite
 from orthoglot.progress import Done, EarlyMeter, weighed
 from orthoglot.text.lines import Text
+from orthoglot.usable_vectors import not_finite
 
 # Sentences that are encoded between two notes of how far the work is.
 BLOCK = 4096

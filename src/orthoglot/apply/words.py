@@ -12,7 +12,7 @@ import regex
 from orthoglot.apply.model import Model
 from orthoglot.apply.scored import LEAST, Words
 from orthoglot.decomposers.base import Parts, unit
-from orthoglot.encoders.pieces import Pieces, ReadsPieces
+from orthoglot.encoders.token_states import Pieces, ReadsPieces
 from orthoglot.errors import ConfigError
 
 # The power of the power mean of distances: the mean is near the largest (chosen on development sets).

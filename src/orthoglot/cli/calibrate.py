@@ -70,7 +70,7 @@ def calibrate(
     options.check_outputs(output, bad, inputs=[*files, *(among or ())])
     options.check_ending(output, ".json", content="the calibration is written")
     options.check_model(model)
-    from orthoglot.apply.arguments import check_between_0_and_1, check_share
+    from orthoglot.apply.early_checks import check_between_0_and_1, check_share
 
     check_share(share, among is not None)
     if review and (among is None or output == options.STANDARD):

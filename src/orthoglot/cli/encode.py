@@ -71,7 +71,7 @@ def encode(
     options.check_ending(output, ".npy", content="vectors are written")
     options.check_lines(text)
     options.check_model(model)
-    from orthoglot.apply.compact import SCALE, check_dim, check_form
+    from orthoglot.apply.smaller_vectors import SCALE, check_dim, check_form
     from orthoglot.text.bitext import standard_output, write_lines
     from orthoglot.text.lines import Lines, Text
 

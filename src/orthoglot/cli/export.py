@@ -32,7 +32,7 @@ def export(
 
     Example: orthoglot export my-labse my-labse-meaning
     """
-    from orthoglot.apply.arguments import check_model, check_new
+    from orthoglot.apply.early_checks import check_model, check_new
 
     check_new(output)  # before the slow imports
     options.check_place(output)

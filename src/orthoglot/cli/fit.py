@@ -103,7 +103,7 @@ def fit(
     Example: orthoglot fit --bitext en-gn.tsv.gz --pair en-gn --output my-model
     """
     from orthoglot import catalogue
-    from orthoglot.apply.arguments import texts_by_pair
+    from orthoglot.apply.early_checks import texts_by_pair
     from orthoglot.formats.sources import write_bad_rows
     from orthoglot.languages import parse_pair
     from orthoglot.settings import checked
@@ -140,7 +140,7 @@ def fit(
         from orthoglot.apply import fit as fitting
         from orthoglot.apply import ready
         from orthoglot.apply.encoder_copy import Checkpoint
-        from orthoglot.apply.measure import table
+        from orthoglot.apply.held_out_retrieval import table
         from orthoglot.encoders.folder import ENCODER
 
         start = None

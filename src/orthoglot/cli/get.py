@@ -59,13 +59,13 @@ def get(
         options.say(f"{folder}: ready model {READY}, fitted to free text in {languages} languages")
         return
     from orthoglot import catalogue
+    from orthoglot.catalogue_entries import known
     from orthoglot.encoders.kinds.laser import LaserSettings
     from orthoglot.encoders.kinds.pretrained import PretrainedSettings
     from orthoglot.encoders.kinds.refused import RefusedSettings, refuse
     from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
     from orthoglot.encoders.kinds.use import UseSettings
     from orthoglot.encoders.settings import TrainedEntry
-    from orthoglot.entries import known
 
     encoders = catalogue.encoders(catalogue.file_of(params))
     known(name, [READY, *encoders], "encoder")
@@ -97,7 +97,7 @@ def get(
 
     if source == "wheel" and isinstance(settings, UseSettings):
         # Only orthoglot opens it, so the folder states what an encoder folder does.
-        from orthoglot.encoders.link import encoder_from_package
+        from orthoglot.encoders.frozen_folder import encoder_from_package
 
         encoder_from_package(settings, name, output)
     elif source == "wheel":
@@ -154,7 +154,7 @@ def _published_laser(
 
 def _check_new(output: Path) -> None:
     """Refuse an output that exists, or that may not be written."""
-    from orthoglot.apply.arguments import check_new
+    from orthoglot.apply.early_checks import check_new
 
     check_new(output)
     options.check_place(output)

@@ -76,7 +76,7 @@ def mine(
     options.check_outputs(output, inputs=[*paths, calibration])
     options.check_lines(*paths)
     options.check_model(model)
-    from orthoglot.apply.arguments import check_best
+    from orthoglot.apply.early_checks import check_best
     from orthoglot.formats.rows import check_output, codes_of, write_rows
     from orthoglot.text.bitext import read_sentences
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from orthoglot.apply.arguments import check_model
+from orthoglot.apply.early_checks import check_model
 from orthoglot.errors import ConfigError, StoppedError, printable
 from orthoglot.file_lock import locked
 from orthoglot.text.bitext import standard_output

@@ -60,7 +60,7 @@ def unbias(
 
     from orthoglot.apply.stored_vectors import edit, suffix_of
     from orthoglot.decomposers.base import load_decomposer
-    from orthoglot.finite import blank, not_finite
+    from orthoglot.usable_vectors import blank, not_finite
 
     if (suffix := suffix_of(vectors)) != output.suffix.lower():
         raise ConfigError(f"{output}: write a {suffix} file, as {vectors} is one")

@@ -16,14 +16,14 @@ from safetensors.numpy import load_file, save_file
 from orthoglot.decomposers import architecture, names
 from orthoglot.errors import DataError
 from orthoglot.file_format import check_format
-from orthoglot.finite import blank
 from orthoglot.receipts import check_whole, file_digest
 from orthoglot.settings import Settings
+from orthoglot.usable_vectors import blank
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from orthoglot.decomposers.choice import Candidate
+    from orthoglot.decomposers.cross_validation import Candidate
 
 META = "decomposer.json"
 WEIGHTS = "weights.safetensors"

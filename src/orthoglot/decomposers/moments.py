@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from orthoglot.decomposers.base import ClosedForm, Languages, unit
-from orthoglot.decomposers.choice import PAIRS, Block, Candidate, choose, undivided
+from orthoglot.decomposers.cross_validation import PAIRS, Block, Candidate, choose, undivided
 from orthoglot.errors import DataError
 
 if TYPE_CHECKING:

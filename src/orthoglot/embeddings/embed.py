@@ -32,11 +32,11 @@ from orthoglot.embeddings.store import (
 from orthoglot.encoders.base import Encoder, every_device
 from orthoglot.encoders.folder import card, identity, load_encoder
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.finite import not_finite
 from orthoglot.languages import parse_pair
 from orthoglot.progress import Done, Meter, weighed
 from orthoglot.text.prepared import stream_split
 from orthoglot.text.splitting import SPLITS
+from orthoglot.usable_vectors import not_finite
 
 logger = logging.getLogger(__name__)
 

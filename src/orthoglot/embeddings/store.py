@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from orthoglot.errors import DataError
-from orthoglot.finite import not_finite
+from orthoglot.usable_vectors import not_finite
 
 VECTORS, DIGESTS, ROWS, META = "vectors.npy", "digests.npy", "rows.npy", "meta.json"
 WIDTH = 16

@@ -23,14 +23,14 @@ from safetensors.torch import load_file
 from sentencepiece import SentencePieceProcessor
 from torch import Tensor, nn
 
-from orthoglot.checksums import is_damaged
-from orthoglot.encoders.memory import within_memory
-from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.out_of_memory import within_memory
 from orthoglot.encoders.settings import Pooling, Precision
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.finite import not_finite
 from orthoglot.progress import Done
-from orthoglot.text.strings import strings
+from orthoglot.text.string_lists import strings
+from orthoglot.torch_checksums import is_damaged
+from orthoglot.usable_vectors import not_finite
 
 Sizes = TypeVar("Sizes")
 logger = logging.getLogger(__name__)

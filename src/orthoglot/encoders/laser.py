@@ -20,8 +20,8 @@ from orthoglot.encoders.base import (
 )
 from orthoglot.encoders.folder import stated
 from orthoglot.encoders.laser_tokenizers import PAD, open_tokenizer
-from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import Precision
+from orthoglot.encoders.token_lists import Ragged
 
 
 @dataclass(frozen=True)

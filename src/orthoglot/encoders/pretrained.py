@@ -28,12 +28,12 @@ from orthoglot.encoders.base import (
     resolve_device,
 )
 from orthoglot.encoders.folder import save_card, stated
-from orthoglot.encoders.pieces import Pieces, read_pieces
-from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import Pooling, Precision
+from orthoglot.encoders.token_lists import Ragged
+from orthoglot.encoders.token_states import Pieces, read_pieces
 from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer, quiet, unopened
 from orthoglot.errors import ConfigError, DataError, OfflineError
-from orthoglot.text.strings import strings
+from orthoglot.text.string_lists import strings
 
 # Families that take a mask (B, 1, T, T) as it is. Given (B, T), transformers asks the device whether any token is
 # masked, and waits for the answer before it starts the first layer.

@@ -24,15 +24,15 @@ from orthoglot.encoders.base import (
 )
 from orthoglot.encoders.checkpoint import into_cache
 from orthoglot.encoders.folder import Module, locate, modules, save_card, stated
-from orthoglot.encoders.link import link
-from orthoglot.encoders.pieces import Pieces, read_pieces
+from orthoglot.encoders.frozen_folder import link
 from orthoglot.encoders.pretrained import open_checkpoint, positions
 from orthoglot.encoders.settings import Precision
+from orthoglot.encoders.token_states import Pieces, read_pieces
 from orthoglot.encoders.tokenization import TextTokenizer, log_truncated, quiet, unopened
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.progress import Done
 from orthoglot.receipts import check_whole
-from orthoglot.text.strings import strings
+from orthoglot.text.string_lists import strings
 
 if TYPE_CHECKING:
     from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings

@@ -23,8 +23,8 @@ from transformers import AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from orthoglot.encoders.pretokenization import moses_words
-from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.segmentation import Segmenter, open_segmenter
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import canonical, script
 

@@ -22,8 +22,8 @@ from orthoglot.encoders.base import (
     resolve_device,
 )
 from orthoglot.encoders.folder import stated
-from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import Precision
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.encoders.tokenization import Tokenizer
 
 UNKNOWN, START, END = 0, 1, 2

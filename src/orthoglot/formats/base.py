@@ -52,5 +52,7 @@ class Unit(NamedTuple):
     """What is read of one unit of a translation memory, or of one message of a catalogue."""
 
     number: int  # among the units of its file, from 0; one unit may give several items
-    item: Item  # its sentences to encode, see `orthoglot.text.messages.plain`, or why it makes no pair
+    item: (
+        Item  # its sentences to encode, see `orthoglot.text.program_messages.plain`, or why it makes no pair
+    )
     written: SentencePair  # the text of its sides as it was read

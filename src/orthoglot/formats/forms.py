@@ -7,7 +7,7 @@ from pathlib import Path
 
 from orthoglot.errors import ConfigError
 from orthoglot.formats.base import Source
-from orthoglot.text import signatures
+from orthoglot.text import file_signatures
 from orthoglot.text.bitext import unpacked
 from orthoglot.text.tables import ending_of
 
@@ -58,14 +58,14 @@ def form_of_content(path: Path) -> str:
         "" if it does not exist, or begins as any table or text may.
     Raises:
         ConfigError: it is a message catalogue that is packed.
-        DataError: it holds no sentences, see `signatures.form_of`.
+        DataError: it holds no sentences, see `file_signatures.form_of`.
     """
     if not path.is_file():
         return ""
     chunks, head = unpacked(path), b""
-    while len(head) < signatures.HEAD_BYTES and (chunk := next(chunks, b"")):
+    while len(head) < file_signatures.HEAD_BYTES and (chunk := next(chunks, b"")):
         head += chunk
-    form = signatures.form_of(head[: signatures.HEAD_BYTES], str(path))
+    form = file_signatures.form_of(head[: file_signatures.HEAD_BYTES], str(path))
     if form == "po":
         with path.open("rb") as file:
             if file.read(2) != head[:2]:

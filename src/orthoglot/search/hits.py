@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from orthoglot.decomposers.base import unit
-from orthoglot.finite import usable
 from orthoglot.search.neighbours import nearest
 from orthoglot.statistics.records import LEFT_OUT
+from orthoglot.usable_vectors import usable
 
 
 def hits(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from orthoglot.decomposers.base import unit
-from orthoglot.finite import usable
 from orthoglot.search.neighbours import EQUAL
+from orthoglot.usable_vectors import usable
 
 
 def cosines(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -12,12 +12,12 @@ import numpy as np
 
 from orthoglot import receipts
 from orthoglot.errors import DataError
+from orthoglot.random_streams import derive
 from orthoglot.statistics.intervals import Interval, jackknife, percentile, proportion
 from orthoglot.statistics.records import ALL, P_AT_1, PROPORTIONS, TRANSFER, Record, stated
 from orthoglot.statistics.resampling import Scores, SharedColumns, left_out, mean_of, pool, resample
 from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.statistics.weighted import MEASURES, Metric
-from orthoglot.streams import derive
 
 logger = logging.getLogger(__name__)
 

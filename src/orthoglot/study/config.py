@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 from pydantic import Field, SerializeAsAny, model_validator
 
 from orthoglot.catalogue import Section, mapping, naming_file, section
+from orthoglot.catalogue_entries import known, merged, resolved
 from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.encoders.kinds.ems import Transformer
 from orthoglot.encoders.kinds.refused import RefusedSettings, refuse
 from orthoglot.encoders.settings import EncoderEntry
-from orthoglot.entries import known, merged, resolved
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 from orthoglot.objectives import check_method

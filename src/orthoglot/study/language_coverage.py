@@ -11,8 +11,8 @@ from typing import Any
 from orthoglot.encoders.folder import card, checkpoint_folder
 from orthoglot.encoders.kinds import kind
 from orthoglot.encoders.kinds.refused import RefusedSettings
-from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import EncoderEntry, FrozenSettings
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.languages import has_spaces, script
 

@@ -23,7 +23,7 @@ from isal import igzip, isal_zlib
 
 from orthoglot.atomic import replacing
 from orthoglot.errors import ConfigError, DataError, printable
-from orthoglot.text.signatures import utf8
+from orthoglot.text.file_signatures import utf8
 
 CHUNK_BYTES = 1 << 20
 LINES = 1_000  # that are paired, or written, at once

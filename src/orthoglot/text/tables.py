@@ -27,8 +27,8 @@ from orthoglot.text.bitext import (
     is_text,
     read_lines,
 )
+from orthoglot.text.file_signatures import is_object
 from orthoglot.text.json_lines import JsonObject, JsonValue, objects
-from orthoglot.text.signatures import is_object
 
 Languages = tuple[str | None, str | None]
 Row = list[str] | BadRow

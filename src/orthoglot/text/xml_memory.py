@@ -11,7 +11,7 @@ from xml.parsers import expat
 
 from orthoglot.errors import DataError
 from orthoglot.text.bitext import BLANK, LONGEST, unpacked
-from orthoglot.text.messages import BLOCKS, has_tag, placeholder, separates
+from orthoglot.text.program_messages import BLOCKS, has_tag, placeholder, separates
 
 # Elements whose content is text, of TMX and XLIFF; the content of the others is a program's code.
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -90,7 +90,7 @@ def text(element: Element | None, *, codes: bool = False) -> str:
     Args:
         element: a <seg>, <source> or <target>; None is no text.
         codes: whether other codes are in the text, each as a tag of its element's name (<bpt/>), so that
-            `orthoglot.text.messages.plain` can compare those of two sides.
+            `orthoglot.text.program_messages.plain` can compare those of two sides.
     """
     whole = "" if element is None else _text(element, codes)
     if "\n" not in whole:

@@ -9,7 +9,7 @@ from pkgutil import resolve_name
 import torch
 from torch import Tensor
 
-from orthoglot.streams import Draws
+from orthoglot.random_streams import Draws
 from orthoglot.training import PARTNER_RULES
 from orthoglot.training.partners import Partners
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from orthoglot.atomic import replacing
-from orthoglot.checksums import is_archive, is_damaged
 from orthoglot.errors import DataError
+from orthoglot.torch_checksums import is_archive, is_damaged
 
 
 def save(path: Path, state: Mapping[str, Any]) -> None:

@@ -22,22 +22,22 @@ from orthoglot.decomposers.modules import Maps
 from orthoglot.decomposers.moments import Block, Moments, compute
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.base import resolve_device
-from orthoglot.encoders.memory import within_memory
+from orthoglot.encoders.out_of_memory import within_memory
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair
 from orthoglot.objectives import check_method
 from orthoglot.objectives.base import Objective, Pairs
-from orthoglot.streams import Draws, stream
+from orthoglot.random_streams import Draws, stream
 from orthoglot.text.prepared import read_split
 from orthoglot.training.batching import Batch, PairRows, make_batches
 from orthoglot.training.compiled import PAYS_FROM, compiled
 from orthoglot.training.endings import Ending, summary, warnings
 from orthoglot.training.gathering import fits, inputs
 from orthoglot.training.loop import fit
-from orthoglot.training.progress import History, best_epoch, ending, write_history
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 from orthoglot.training.step import Update
 from orthoglot.training.stopping import CRITERIA, Retrieval, check_stopping, without_opponents
+from orthoglot.training.training_state import History, best_epoch, ending, write_history
 
 logger = logging.getLogger(__name__)
 

@@ -15,11 +15,14 @@ from torch import Tensor, nn
 
 from orthoglot.errors import DataError
 from orthoglot.progress import Meter
-from orthoglot.streams import derive
+from orthoglot.random_streams import derive
 from orthoglot.training import checkpoint as checkpoints
 from orthoglot.training.curves import Curves
 from orthoglot.training.distributed import agreed, processes, rank
-from orthoglot.training.progress import (
+from orthoglot.training.repeatable import repeatable
+from orthoglot.training.speed import Stopwatch, hardware, write_speed
+from orthoglot.training.step import Graph, Update, Values, take
+from orthoglot.training.training_state import (
     LOWEST_TOTAL,
     Criterion,
     History,
@@ -29,9 +32,6 @@ from orthoglot.training.progress import (
     refuse_divergence,
     refuse_infinite,
 )
-from orthoglot.training.repeatable import repeatable
-from orthoglot.training.speed import Stopwatch, hardware, write_speed
-from orthoglot.training.step import Graph, Update, Values, take
 
 SECONDS_BETWEEN_SAVES = 30.0
 # Saving may take this share of a training's time: 1 / 20.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from orthoglot.streams import Draws
+from orthoglot.random_streams import Draws
 
 
 @dataclass(frozen=True)

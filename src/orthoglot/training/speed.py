@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from orthoglot.atomic import replacing
 from orthoglot.errors import DataError
-from orthoglot.training.progress import Progress
+from orthoglot.training.training_state import Progress
 
 if TYPE_CHECKING:
     import torch

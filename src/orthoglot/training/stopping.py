@@ -14,8 +14,8 @@ from orthoglot.errors import ConfigError
 from orthoglot.objectives import ADVERSARIAL
 from orthoglot.training.batching import PairRows
 from orthoglot.training.gathering import gathered
-from orthoglot.training.progress import LOWEST_TOTAL, Criterion
 from orthoglot.training.settings import MethodSettings, Stopping
+from orthoglot.training.training_state import LOWEST_TOTAL, Criterion
 
 # Validation pairs of each pair of languages that query, the first ones.
 QUERIES = 300

@@ -18,7 +18,7 @@ from shipped_settings import shipped_values
 from workspace import Workspace
 
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.streams import derive
+from orthoglot.random_streams import derive
 from orthoglot.study import config
 from orthoglot.study.benchmarks import distinct_sample
 from orthoglot.study.benchmarks.collect import collect

@@ -13,7 +13,7 @@ from collected_sets import collected
 from orthoglot.errors import DataError
 from orthoglot.study.benchmarks.collected import read_all
 from orthoglot.study.benchmarks.kinds.pool import PoolSet, PoolSettings
-from orthoglot.study.tasks.suite.lareqa import AnswerRetrieval
+from orthoglot.study.tasks.kinds.lareqa import AnswerRetrieval
 
 TEXT = "A title\n\nBoth live in Lima. Then  they\nleft for Rome."
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from orthoglot.errors import DataError
 from orthoglot.study.benchmarks.kinds.pool import PoolSet, PoolSettings, read
-from orthoglot.study.tasks.suite.lareqa import AnswerRetrieval
+from orthoglot.study.tasks.kinds.lareqa import AnswerRetrieval
 
 
 def paragraph(*sentences: str, questions: dict[str, str]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 from checkpoints import pretrained
 from small_checkpoint import write_checkpoint
 
-from orthoglot.encoders.link import link
+from orthoglot.encoders.frozen_folder import link
 
 
 @pytest.fixture(scope="session")

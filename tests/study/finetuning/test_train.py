@@ -17,7 +17,7 @@ import torch
 from torch.nn import functional
 from toy_benchmarks import stage, write_labelled
 
-from orthoglot.streams import derive
+from orthoglot.random_streams import derive
 from orthoglot.study.finetuning.data import labelled, labelled_set
 from orthoglot.study.finetuning.heads import Classifier
 from orthoglot.study.finetuning.network import open_network

@@ -22,8 +22,8 @@ from orthoglot.study.papers.claims import (
     evaluate_claims,
     verdict,
 )
+from orthoglot.study.papers.matching import Run
 from orthoglot.study.papers.published import DECOMPOSER_PAPERS, P_AT_1, PAPERS, Claim
-from orthoglot.study.papers.runs import Run
 from orthoglot.study.report.comparisons import compare_methods
 from orthoglot.study.report.frame import Measured
 

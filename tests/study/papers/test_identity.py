@@ -14,8 +14,8 @@ from orthoglot.statistics.records import Record, read_records
 from orthoglot.study.benchmarks.collect import collect
 from orthoglot.study.benchmarks.collected import read_source
 from orthoglot.study.benchmarks.kinds.local import RetrievalSettings
+from orthoglot.study.papers.matching import Run
 from orthoglot.study.papers.published import PAPERS
-from orthoglot.study.papers.runs import Run
 from orthoglot.study.report.frame import Measured
 from orthoglot.study.tasks.evaluate import evaluate
 from orthoglot.study.tasks.settings import EvaluationSettings

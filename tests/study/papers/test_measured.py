@@ -9,6 +9,7 @@ from generated_records import METHODS, a_run, over_seeds
 
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import Record
+from orthoglot.study.papers.matching import Run
 from orthoglot.study.papers.measured import (
     NO_DATA,
     NO_ENCODER,
@@ -24,7 +25,6 @@ from orthoglot.study.papers.measured import (
     whole_cells,
 )
 from orthoglot.study.papers.published import DATA_SETS, PAPERS
-from orthoglot.study.papers.runs import Run
 from orthoglot.study.report.frame import Measured
 
 

@@ -12,9 +12,9 @@ from generated_records import record
 from markupsafe import escape
 
 from orthoglot.statistics.records import ALL, Record
+from orthoglot.study.papers.matching import Run
 from orthoglot.study.papers.measured import NO_DATA, NO_LANGUAGE, NO_RUN, PaperCell, cells, further_cells
 from orthoglot.study.papers.published import DATA_SETS, PAPERS, SUITES, printed_numbers
-from orthoglot.study.papers.runs import Run
 from orthoglot.study.papers.table import heading, write_paper
 from orthoglot.study.report.frame import Measured
 

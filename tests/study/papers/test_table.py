@@ -14,10 +14,10 @@ from generated_records import a_run, over_seeds
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.statistics.records import ALL
 from orthoglot.study.papers.claims import claim_tables, evaluate_claims
-from orthoglot.study.papers.gaps import gaps
+from orthoglot.study.papers.matching import Run
 from orthoglot.study.papers.measured import REASONS
+from orthoglot.study.papers.oracle_figure_6 import gaps
 from orthoglot.study.papers.published import DECOMPOSER_PAPERS, P_AT_1, PAPERS, printed_numbers
-from orthoglot.study.papers.runs import Run
 from orthoglot.study.papers.table import write_claims, write_paper, write_results
 from orthoglot.study.report.frame import Measured
 from orthoglot.study.tasks.examples import Shown, write_examples

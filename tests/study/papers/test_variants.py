@@ -16,6 +16,7 @@ from safetensors.numpy import save_file
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import HEAD, LONG_TAIL, write_records
 from orthoglot.study.papers.claims import FAILS, HOLDS, UNDECIDED, UNTESTABLE, Outcome, evaluate_claims
+from orthoglot.study.papers.matching import Run, parameters, run_of_variants
 from orthoglot.study.papers.measured import (
     NO_LANGUAGE,
     NO_TASK,
@@ -29,7 +30,6 @@ from orthoglot.study.papers.measured import (
     whole_cells,
 )
 from orthoglot.study.papers.published import P_AT_1, PAPERS, TIME
-from orthoglot.study.papers.runs import Run, parameters, run_of_variants
 from orthoglot.study.papers.table import write_paper
 from orthoglot.training.speed import Speed
 

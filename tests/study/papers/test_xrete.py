@@ -11,6 +11,7 @@ import pytest
 from generated_records import record
 
 from orthoglot.statistics.records import ALL, Record
+from orthoglot.study.papers.matching import Run
 from orthoglot.study.papers.measured import (
     NO_DATA,
     NO_ENCODER,
@@ -22,7 +23,6 @@ from orthoglot.study.papers.measured import (
     further_cells,
 )
 from orthoglot.study.papers.published import PAPERS, SUITES, printed_numbers
-from orthoglot.study.papers.runs import Run
 from orthoglot.study.papers.table import write_paper
 from orthoglot.study.report.frame import Measured
 

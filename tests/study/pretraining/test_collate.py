@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.study.pretraining.collate import EmsCollator, collate, encode_batch
 from orthoglot.study.pretraining.tokenised import Bitext
 

@@ -13,8 +13,8 @@ from lines import in_memory
 from test_tokenised import folder
 
 from orthoglot.languages import parse_pair
-from orthoglot.streams import derive
-from orthoglot.study.pretraining.distinct import DistinctText, Seen
+from orthoglot.random_streams import derive
+from orthoglot.study.pretraining.distinct_sentences import DistinctText, Seen
 from orthoglot.study.pretraining.settings import TokenizerSettings, Words
 from orthoglot.study.pretraining.tokenised import languages_of, monolingual, text_of_bitext
 from orthoglot.study.pretraining.tokenizer_training import _sample, train_tokenizer

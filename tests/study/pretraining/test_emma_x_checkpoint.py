@@ -25,9 +25,9 @@ from transformers import AutoModelForMaskedLM
 
 from orthoglot.encoders.folder import identity, load_encoder
 from orthoglot.encoders.pretrained import with_token_head
-from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.errors import ConfigError
-from orthoglot.study.papers.runs import parameters
+from orthoglot.study.papers.matching import parameters
 from orthoglot.study.pretraining.collate import collate, encode_and_predict, encode_batch
 from orthoglot.study.pretraining.emma_x_phases import EmmaXBatch, EmmaXState, TextModel
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions

@@ -21,7 +21,7 @@ from toy_training import SETTINGS, history_of, word_for_word, write_folder
 from training_process import train_each_together
 
 from orthoglot.encoders.folder import load_encoder
-from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.study.pretraining import emma_x_diagnostics as collapse
 from orthoglot.study.pretraining.collate import Chunk, TokenBatch

@@ -18,7 +18,7 @@ from toy_training import SETTINGS, history_of, train_ems, word_for_word
 from training_process import start_training
 
 from orthoglot.encoders.folder import identity, load_encoder
-from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.errors import DataError
 from orthoglot.study import config
 from orthoglot.study.pretraining.collate import EmsCollator

@@ -11,7 +11,7 @@ import pytest
 from cut_text import tokens_of
 from toy_training import SETTINGS, word_for_word, write_folder
 
-from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.encoders.tokenization import CheckpointTokenizer, open_tokenizer
 from orthoglot.errors import ConfigError
 from orthoglot.study.pretraining import tokenise as module

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.errors import DataError
 from orthoglot.study.pretraining.tokenised import monolingual, read_bitext, write_bitext
 from orthoglot.text import bitext as bitext_module

@@ -14,7 +14,7 @@ from test_networks import STARTED, encoder_folder
 from toy_training import SETTINGS as EMS
 from toy_training import word_for_word, write_folder
 
-from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.study.pretraining.settings import TokensSettings
 from orthoglot.study.pretraining.tokenise import CountingTokenizer, tokenise
 from orthoglot.text.bitext import SentencePair

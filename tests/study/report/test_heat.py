@@ -7,7 +7,7 @@ from generated_records import over_seeds
 
 from orthoglot.statistics.records import Record
 from orthoglot.study.report.frame import frame
-from orthoglot.study.report.heat import family_maps, heat_maps
+from orthoglot.study.report.heat_maps import family_maps, heat_maps
 
 
 def scored(task: str, metric: str, values: dict[str, dict[str, float]]) -> list[Record]:

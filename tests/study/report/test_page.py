@@ -24,9 +24,9 @@ from orthoglot.errors import DataError
 from orthoglot.statistics.records import Record, read_records
 from orthoglot.study.papers.table import write_results
 from orthoglot.study.report import page, queries
+from orthoglot.study.report.emma_x_figure_2 import ROWS
 from orthoglot.study.report.frame import comparisons, frame, rows
 from orthoglot.study.report.page import report
-from orthoglot.study.report.panels import ROWS
 from orthoglot.study.report.plots import method_styles
 from orthoglot.study.report.queries import overall, significance, verdict
 from orthoglot.study.report.sources import Sources

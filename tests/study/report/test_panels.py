@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from orthoglot.study.report.panels import ACROSS, ROWS, ellipse, panels
+from orthoglot.study.report.emma_x_figure_2 import ACROSS, ROWS, ellipse, panels
 from orthoglot.study.tasks.projections import TextMap
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -20,9 +20,9 @@ from orthoglot.statistics.summary import Key, read_scores
 from orthoglot.study.report.comparisons import compare_methods
 from orthoglot.study.tasks.evaluate import evaluate
 from orthoglot.study.tasks.examples import read_examples
+from orthoglot.study.tasks.kinds import classification, paracrawl
 from orthoglot.study.tasks.projections import project_pair, read_map
 from orthoglot.study.tasks.settings import EvaluationSettings
-from orthoglot.study.tasks.suite import classification, paracrawl
 from orthoglot.text.bitext import SentencePair, read_rows, write_pairs
 from orthoglot.text.keys import keys_of
 

@@ -19,9 +19,7 @@ from orthoglot.statistics.summary import summarise
 from orthoglot.study.benchmarks.kinds.nway import NwaySet
 from orthoglot.study.tasks.evaluate import evaluate
 from orthoglot.study.tasks.evaluate import run as run_tasks
-from orthoglot.study.tasks.projections import project_text, read_text_maps
-from orthoglot.study.tasks.settings import EvaluationSettings
-from orthoglot.study.tasks.suite.geometry import (
+from orthoglot.study.tasks.kinds.geometry import (
     Geometry,
     blocks_of,
     canonical_form,
@@ -29,6 +27,8 @@ from orthoglot.study.tasks.suite.geometry import (
     full_divergence,
     isotropy,
 )
+from orthoglot.study.tasks.projections import project_text, read_text_maps
+from orthoglot.study.tasks.settings import EvaluationSettings
 
 METRICS = {"kl-d", "kl-d:full", "kl-d:full/d", "ch-i", "ch-i:ratio", "pr", "pr:both-signs"}
 

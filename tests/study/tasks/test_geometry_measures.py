@@ -10,7 +10,7 @@ import pytest
 from sklearn.covariance import ledoit_wolf
 from sklearn.metrics import calinski_harabasz_score
 
-from orthoglot.study.tasks.suite.geometry import (
+from orthoglot.study.tasks.kinds.geometry import (
     canonical_form,
     diagonal_divergence,
     full_divergence,

@@ -6,7 +6,7 @@ import pytest
 from orthoglot.errors import DataError
 from orthoglot.statistics.records import LEFT_OUT
 from orthoglot.study.tasks import logistic
-from orthoglot.study.tasks.suite.language_probe import sample
+from orthoglot.study.tasks.kinds.language_probe import sample
 from orthoglot.text.keys import keys_of
 
 LANGUAGES = ("de", "en", "fr", "ja")

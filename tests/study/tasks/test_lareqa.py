@@ -13,7 +13,7 @@ from orthoglot.study.benchmarks.collect import collect
 from orthoglot.study.benchmarks.collected import read_all
 from orthoglot.study.benchmarks.kinds import local, nway, pool
 from orthoglot.study.benchmarks.kinds.pool import PoolSet, PoolSettings
-from orthoglot.study.tasks.suite.lareqa import AnswerRetrieval, average_precision, ranks
+from orthoglot.study.tasks.kinds.lareqa import AnswerRetrieval, average_precision, ranks
 
 QUESTIONS = "lang\tquestion_id\tanswer\tquestion\nde\tq1\t0-1\tWer?\nen\tq1\t0-1\tWho?\nfr\tq1\t0-1\tQui?\n"
 CANDIDATES = "lang\tid\tsentence\nde\t0-0\tEins\nde\t0-1\tZwei\nen\t0-0\tOne\nen\t0-1\tTwo\nfr\t0-1\tDeux\n"

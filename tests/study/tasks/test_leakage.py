@@ -8,7 +8,7 @@ from sklearn.linear_model import Ridge as SklearnRidge
 
 from orthoglot.statistics.records import View
 from orthoglot.statistics.resampling import Column, resample
-from orthoglot.study.tasks.suite.leakage import MEASURES, PENALTIES, Leak, fit, leaks
+from orthoglot.study.tasks.kinds.leakage import MEASURES, PENALTIES, Leak, fit, leaks
 
 N, D = 200, 12
 KEYS = np.tile(np.arange(N, dtype=np.uint64), 2)

@@ -13,7 +13,7 @@ from orthoglot.search.margins import best_threshold, mine
 from orthoglot.search.neighbours import nearest
 from orthoglot.study.benchmarks.base import PairSet
 from orthoglot.study.benchmarks.kinds.mining import MiningSet
-from orthoglot.study.tasks.suite.mining import MEASURES, Mining, diluted
+from orthoglot.study.tasks.kinds.mining import MEASURES, Mining, diluted
 
 METRICS = {metric.name: metric for metric in MEASURES["mining"]}
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import skew
 
 from orthoglot.study.benchmarks.kinds.nway import NwaySet
-from orthoglot.study.tasks.suite.mixed_pool import MEASURES, MixedPool, in_pool, others
+from orthoglot.study.tasks.kinds.mixed_pool import MEASURES, MixedPool, in_pool, others
 
 LANGUAGES, LINES, WIDTH = 4, 30, 12
 METRICS = {metric.name: metric for metric in MEASURES["mixed-pool"]}

@@ -11,9 +11,9 @@ import pytest
 from orthoglot.statistics.records import LEFT_OUT
 from orthoglot.study.benchmarks.base import PairSet
 from orthoglot.study.tasks.base import TaskData
+from orthoglot.study.tasks.kinds import paracrawl, tatoeba
+from orthoglot.study.tasks.kinds.paracrawl import MarginRetrieval, make
 from orthoglot.study.tasks.settings import EvaluationSettings
-from orthoglot.study.tasks.suite import paracrawl, tatoeba
-from orthoglot.study.tasks.suite.paracrawl import MarginRetrieval, make
 from orthoglot.text.bitext import write_pairs
 from orthoglot.text.held_out import read_held_out
 

@@ -21,9 +21,9 @@ from orthoglot.study.report.frame import frame
 from orthoglot.study.report.task_tables import sections
 from orthoglot.study.tasks.evaluate import evaluate, run
 from orthoglot.study.tasks.graded_pairs import Grading
+from orthoglot.study.tasks.kinds.qe import Checks, pooled
 from orthoglot.study.tasks.registry import measures
 from orthoglot.study.tasks.settings import EvaluationSettings
-from orthoglot.study.tasks.suite.qe import Checks, pooled
 
 N = 60
 OFFSETS = {"en": [0.0, 0.0, 4.0, 0.0], "de": [0.0, 0.0, 0.0, 4.0], "ro": [0.0, 0.0, -4.0, 0.0]}

@@ -41,7 +41,7 @@ def test_settings_accept_the_names_of_the_folder_and_no_others(settings: Evaluat
 
 
 def test_a_name_is_that_of_its_module() -> None:
-    assert registry.load("mixed-pool").__name__ == "orthoglot.study.tasks.suite.mixed_pool"
+    assert registry.load("mixed-pool").__name__ == "orthoglot.study.tasks.kinds.mixed_pool"
     assert registry.title("mixed-pool") == "Neighbours in a pool of all languages"
     assert registry.title("no-such-task") == "no-such-task"
 
@@ -65,8 +65,8 @@ def test_a_module_that_is_put_into_the_folder_is_a_task_with_settings_and_measur
         "class Settings(settings.Settings):\n    most_words: settings.Count = 7\n"
     )
     code = (
-        "from orthoglot.study.tasks import suite\n"
-        f"suite.__path__.append({str(tmp_path)!r})\n"
+        "from orthoglot.study.tasks import kinds\n"
+        f"kinds.__path__.append({str(tmp_path)!r})\n"
         "from orthoglot.study.tasks import registry\nfrom orthoglot.study.tasks.settings import EvaluationSettings\n"
         "assert EvaluationSettings(tasks=['word-count', 'sts'], most_words=3).most_words == 3\n"
         "assert EvaluationSettings(tasks=['sts']).most_words == 7\n"

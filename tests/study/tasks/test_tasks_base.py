@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from orthoglot.decomposers.base import unit
 from orthoglot.decomposers.views import view
 from orthoglot.errors import DataError
-from orthoglot.finite import usable
 from orthoglot.statistics.records import COMPUTED, FIELDS, NUMBERS, Record, read_records, write_records
 from orthoglot.study.report.frame import frame
+from orthoglot.usable_vectors import usable
 
 
 def record(**changes: object) -> Record:

@@ -15,10 +15,10 @@ from orthoglot.errors import DataError
 from orthoglot.study.benchmarks.kinds.classification import Item, LabelledSet
 from orthoglot.study.benchmarks.labelled_settings import Scoring
 from orthoglot.study.tasks.base import TaskData
+from orthoglot.study.tasks.kinds import classification, classification_logistic
+from orthoglot.study.tasks.kinds.classification import perceptrons
+from orthoglot.study.tasks.kinds.classification_logistic import ranking, regression
 from orthoglot.study.tasks.settings import EvaluationSettings
-from orthoglot.study.tasks.suite import classification, classification_logistic
-from orthoglot.study.tasks.suite.classification import perceptrons
-from orthoglot.study.tasks.suite.classification_logistic import ranking, regression
 from orthoglot.study.tasks.transfer import Learner, Transfer, absolute_error, features, r_precision
 from orthoglot.text.bitext import write_pairs
 

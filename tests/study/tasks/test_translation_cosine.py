@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from orthoglot.study.benchmarks.base import PairSet
-from orthoglot.study.tasks.suite.translation_cosine import TranslationCosine
+from orthoglot.study.tasks.kinds.translation_cosine import TranslationCosine
 
 
 def test_cosines_are_those_of_the_pairs_and_a_zero_vector_is_left_out() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from orthoglot.decomposers.base import WORTH, ClosedForm, Languages, Split, Weights
-from orthoglot.decomposers.choice import Candidate
+from orthoglot.decomposers.cross_validation import Candidate
 from orthoglot.decomposers.moments import Block, Moments, PairMoments
 from orthoglot.errors import DataError
 from orthoglot.settings import Settings

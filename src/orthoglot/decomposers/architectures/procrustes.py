@@ -10,7 +10,7 @@ from pydantic import Field
 
 from orthoglot.decomposers.architectures.whitening import apply
 from orthoglot.decomposers.base import ClosedForm
-from orthoglot.decomposers.choice import Candidate
+from orthoglot.decomposers.cross_validation import Candidate
 from orthoglot.decomposers.moments import Block, Moments, PairMoments
 from orthoglot.errors import DataError
 from orthoglot.settings import Settings

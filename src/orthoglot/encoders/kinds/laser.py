@@ -21,7 +21,7 @@ class LaserSettings(FrozenSettings):
 
 
 def _make(settings: LaserSettings, name: str, output: Path) -> None:
-    from orthoglot.encoders.link import link
+    from orthoglot.encoders.frozen_folder import link
 
     link(settings, name, output)
 

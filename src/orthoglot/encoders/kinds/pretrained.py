@@ -29,7 +29,7 @@ class PretrainedSettings(FrozenSettings):
 
 
 def _make(settings: PretrainedSettings, name: str, output: Path) -> None:
-    from orthoglot.encoders.link import link_packaged
+    from orthoglot.encoders.frozen_folder import link_packaged
 
     link_packaged(settings, name, output)
 

@@ -49,7 +49,7 @@ class UseSettings(FrozenSettings):
 
 
 def _make(settings: UseSettings, name: str, output: Path) -> None:
-    from orthoglot.encoders.link import link_packaged
+    from orthoglot.encoders.frozen_folder import link_packaged
 
     link_packaged(settings, name, output)
 

@@ -17,8 +17,8 @@ from orthoglot.errors import DataError
 from orthoglot.formats.base import Source, Unit
 from orthoglot.languages import locales, tag_of
 from orthoglot.text.bitext import Item, LeftOut, SentencePair
-from orthoglot.text.messages import plain
-from orthoglot.text.signatures import MO
+from orthoglot.text.file_signatures import MO
+from orthoglot.text.program_messages import plain
 
 # Context and message.
 Key = tuple[str | None, str]
@@ -69,7 +69,7 @@ def entries(path: Path) -> Iterator[tuple[Key, list[Unit]]]:
 
     The form of a plural that is for one thing but not for two translates the singular, every other form the plural. A
     context (msgctxt) tells equal messages apart and is no text. `obsolete` and `fuzzy` messages are left out, and those
-    that `orthoglot.text.messages.plain` leaves out.
+    that `orthoglot.text.program_messages.plain` leaves out.
 
     Raises:
         DataError: the file is missing or broken.

@@ -8,10 +8,10 @@ from xml.etree.ElementTree import Element
 
 from orthoglot.errors import DataError
 from orthoglot.formats.base import Source, Unit
-from orthoglot.formats.varieties import Varieties
+from orthoglot.formats.memory_languages import Varieties
 from orthoglot.languages import of_locale
 from orthoglot.text.bitext import Item, LeftOut, SentencePair
-from orthoglot.text.messages import plain
+from orthoglot.text.program_messages import plain
 from orthoglot.text.xml_memory import XML_LANG, child, elements, local, text
 
 Segments = dict[str, list[Element | None]]
@@ -27,7 +27,7 @@ def units(source: Source, first: str, second: str) -> Iterator[Unit]:
 
     The first text that is not blank counts of several with one tag; each further one is left out
     (`further_variant`). So are a unit without one of the languages (`other_languages`), and what
-    `orthoglot.text.messages.plain` leaves out.
+    `orthoglot.text.program_messages.plain` leaves out.
 
     Raises:
         DataError: the file cannot be read, or no unit has both languages.

@@ -8,10 +8,10 @@ from xml.etree.ElementTree import Element
 
 from orthoglot.errors import DataError
 from orthoglot.formats.base import Source, Unit
-from orthoglot.formats.varieties import Varieties
+from orthoglot.formats.memory_languages import Varieties
 from orthoglot.languages import locales, of_locale
 from orthoglot.text.bitext import Item, LeftOut, SentencePair
-from orthoglot.text.messages import plain
+from orthoglot.text.program_messages import plain
 from orthoglot.text.xml_memory import XML_LANG, child, elements, local, text
 
 # Elements and attributes that state the languages, of version 1.2 and of 2.0.
@@ -30,7 +30,7 @@ def units(source: Source, first: str, second: str) -> Iterator[Unit]:
 
     Left out is a unit in other languages or in none that is stated (`other_languages`, see `Varieties`), one with an
     empty side or that is not to be translated (`untranslated`), one that says that it is not finished (`fuzzy`), and
-    what `orthoglot.text.messages.plain` leaves out.
+    what `orthoglot.text.program_messages.plain` leaves out.
 
     Raises:
         DataError: the file cannot be read, or no unit is in both languages.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from orthoglot.streams import derive
+from orthoglot.random_streams import derive
 from orthoglot.text.bitext import SentencePair, blocks
 from orthoglot.text.hashes import hashes
 from orthoglot.text.keys import normalised

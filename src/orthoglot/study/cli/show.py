@@ -44,7 +44,7 @@ def show(
     import yaml
 
     from orthoglot import catalogue
-    from orthoglot.entries import known
+    from orthoglot.catalogue_entries import known
     from orthoglot.study import config
 
     entries = _entries(config.load(catalogue.file_of(params)), kind)

@@ -20,9 +20,9 @@ from typing import IO, Any
 from isal import igzip, isal_zlib
 
 from orthoglot.atomic import replacing
-from orthoglot.checksums import is_archive
 from orthoglot.errors import DataError
 from orthoglot.text.bitext import CHUNK_BYTES
+from orthoglot.torch_checksums import is_archive
 
 MAX_MEMBERS = 1_000
 MAX_DOCUMENTS = 1_000_000  # of a language of OPUS, one file each

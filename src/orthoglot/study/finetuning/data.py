@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.errors import DataError
 from orthoglot.study.benchmarks.base import PairSet
 from orthoglot.study.benchmarks.kinds import classification, qe, sts

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from orthoglot.encoders.base import check_tokens, pool
 from orthoglot.encoders.folder import card, checkpoint_folder, modules, stated
 from orthoglot.encoders.pretrained import attention_mask, open_checkpoint, positions
-from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import Pooling
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer
 from orthoglot.errors import ConfigError
 

@@ -11,15 +11,15 @@ import numpy as np
 import torch
 from torch.nn.utils import clip_grad_norm_
 
-from orthoglot.encoders.memory import within_memory
-from orthoglot.streams import derive
+from orthoglot.encoders.out_of_memory import within_memory
+from orthoglot.random_streams import derive
 from orthoglot.study.finetuning.data import Data
 from orthoglot.study.finetuning.heads import Batch, Tuned
 from orthoglot.study.finetuning.settings import LONGEST_GRADIENT, VALIDATIONS, Recipe
 from orthoglot.study.pretraining.trainer import scheduler
 from orthoglot.training.loop import fit
-from orthoglot.training.progress import LOWEST_TOTAL, Criterion, History
 from orthoglot.training.step import Update
+from orthoglot.training.training_state import LOWEST_TOTAL, Criterion, History
 
 # (N, C) scores, (N,) or (N, C) targets -> the value that decides which state is kept, higher is better.
 Judge = Callable[[np.ndarray, np.ndarray], float]

@@ -17,12 +17,12 @@ from scipy.stats import pearsonr, spearmanr
 from orthoglot.encoders.base import in_length_order, resolve_device
 from orthoglot.encoders.folder import card, identity
 from orthoglot.errors import DataError
+from orthoglot.random_streams import derive
 from orthoglot.settings import Count, Name, Settings, Whole
 from orthoglot.statistics.records import write_records
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.statistics.summary import Key, Scored, read_scores, summarise, write_scores
-from orthoglot.streams import derive
 from orthoglot.study.benchmarks.collected import read_source
 from orthoglot.study.benchmarks.kinds import pool, qe, sts
 from orthoglot.study.benchmarks.kinds.classification import Item, LabelledSet
@@ -35,10 +35,10 @@ from orthoglot.study.finetuning.settings import FINE_TUNED, Stage
 from orthoglot.study.finetuning.train import Judge, Run, predicted, train
 from orthoglot.study.tasks.base import Task
 from orthoglot.study.tasks.graded_pairs import Grading
+from orthoglot.study.tasks.kinds.lareqa import AnswerRetrieval
 from orthoglot.study.tasks.registry import measures
-from orthoglot.study.tasks.suite.lareqa import AnswerRetrieval
 from orthoglot.study.tasks.transfer import MEASURED, Learner, Transfer
-from orthoglot.training.progress import History, write_history
+from orthoglot.training.training_state import History, write_history
 
 SCORES, FACTS, MADE = "scores.npz", "facts.json", "made.json"
 # Tasks whose measures a fine-tuned encoder is scored by; records have their names, so that both stand side by side.

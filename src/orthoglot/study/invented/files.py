@@ -11,11 +11,11 @@ from random import Random
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from orthoglot.errors import ConfigError
-from orthoglot.streams import derive
+from orthoglot.random_streams import derive
 from orthoglot.study.corpora.kinds.mini import MiniSettings
+from orthoglot.study.invented.finetuning_sets import TIMES, write_taught
 from orthoglot.study.invented.grammar import CONCEPTS, GRAMMARS, Language, invent
 from orthoglot.study.invented.meanings import NAMES, YEARS, Frame, freely, overlap, sample, variation
-from orthoglot.study.invented.taught import TIMES, write_taught
 
 FOLDERS = "opus mono dictionaries retrieval nway similarity quality labels inference choices documents answers mining"
 SHARED = 0.2  # share of a pair's sentences that other pairs have too, as in real pivot-centric corpora

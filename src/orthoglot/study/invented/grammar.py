@@ -9,7 +9,7 @@ from itertools import product
 from random import Random
 from typing import NamedTuple
 
-from orthoglot.streams import derive
+from orthoglot.random_streams import derive
 from orthoglot.study.invented.meanings import ALL_NOUNS, ALL_PREDICATES, MANNERS, QUALITIES, TENSES, Frame
 
 KEPT = 0.6  # share of a relative's words that come from the common ancestor

@@ -6,7 +6,7 @@ from itertools import chain
 from random import Random
 from typing import Any, NamedTuple
 
-from orthoglot.streams import derive
+from orthoglot.random_streams import derive
 
 TOPICS = ("court", "farm", "market", "school", "sea")
 TENSES = ("present", "past", "future")

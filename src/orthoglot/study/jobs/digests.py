@@ -30,7 +30,7 @@ FOLDERS = {
     "orthoglot.study.corpora.kinds": "orthoglot.study.corpora.kinds",
     "orthoglot.study.pretraining.kinds": "orthoglot.study.pretraining.kinds",
     "orthoglot.study.pretraining.trainings": "orthoglot.study.pretraining.trainings",
-    "orthoglot.study.tasks.registry": "orthoglot.study.tasks.suite",
+    "orthoglot.study.tasks.registry": "orthoglot.study.tasks.kinds",
 }
 # Functions that call one of that name in every module of a folder that has it.
 CALLERS = {

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from orthoglot.study.jobs.job import Job
+from orthoglot.study.papers.matching import run_of_variants
 from orthoglot.study.papers.published import load_paper
-from orthoglot.study.papers.runs import run_of_variants
 from orthoglot.study.papers.table import write_paper, write_results
 from orthoglot.training.speed import read_speed
 

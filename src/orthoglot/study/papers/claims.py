@@ -16,8 +16,8 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from orthoglot.statistics.records import ALL
+from orthoglot.study.papers.matching import SENTENCE, Run, Sides
 from orthoglot.study.papers.published import Claim
-from orthoglot.study.papers.runs import SENTENCE, Run, Sides
 from orthoglot.study.report.frame import Name, Number, apart, paired
 from orthoglot.study.report.table import EMPTY, Cell, Table, number
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from orthoglot.statistics.records import ALL, HEAD, LONG_TAIL, VIEWS
 from orthoglot.study.finetuning.settings import FINE_TUNED
+from orthoglot.study.papers.matching import SENTENCE, Run
 from orthoglot.study.papers.published import (
     P_AT_1,
     RETRIEVAL,
@@ -19,7 +20,6 @@ from orthoglot.study.papers.published import (
     printed_mean,
     printed_numbers,
 )
-from orthoglot.study.papers.runs import SENTENCE, Run
 from orthoglot.study.report.comparisons import ORIGINAL
 from orthoglot.study.report.frame import Name, Number
 from orthoglot.study.report.table import EMPTY, Cell

@@ -21,9 +21,9 @@ from orthoglot.study.benchmarks.kinds.nway import NwaySettings
 from orthoglot.study.benchmarks.kinds.pool import PoolSettings
 from orthoglot.study.benchmarks.labelled_settings import ClassificationSettings
 from orthoglot.study.finetuning.settings import FINE_TUNED
+from orthoglot.study.papers.matching import Run
 from orthoglot.study.papers.measured import NO_LANGUAGE, REASONS, cells
 from orthoglot.study.papers.published import Paper, printed_numbers
-from orthoglot.study.papers.runs import Run
 from orthoglot.study.report.comparisons import ORIGINAL
 from orthoglot.study.report.frame import Measured, Name
 from orthoglot.study.tasks.transfer import name_of_taught

@@ -19,7 +19,7 @@ from orthoglot.errors import DataError
 from orthoglot.receipts import holds
 from orthoglot.statistics.records import ALL, Record, read_records
 from orthoglot.study.papers.claims import Outcome, claim_tables, evaluate_claims
-from orthoglot.study.papers.gaps import gap_figure, gap_table, gaps
+from orthoglot.study.papers.matching import SENTENCE, Run
 from orthoglot.study.papers.measured import (
     NO_DATA,
     REASONS,
@@ -30,6 +30,7 @@ from orthoglot.study.papers.measured import (
     further_cells,
     whole_cells,
 )
+from orthoglot.study.papers.oracle_figure_6 import gap_figure, gap_table, gaps
 from orthoglot.study.papers.published import (
     DECOMPOSER_PAPERS,
     P_AT_1,
@@ -40,12 +41,11 @@ from orthoglot.study.papers.published import (
     Printed,
     load_paper,
 )
-from orthoglot.study.papers.runs import SENTENCE, Run
 from orthoglot.study.report.comparisons import ORIGINAL
 from orthoglot.study.report.corpus_tables import language_table, seen
+from orthoglot.study.report.emma_x_figure_2 import NOTE, ROWS, panels
 from orthoglot.study.report.frame import Measured, Name, Number
 from orthoglot.study.report.page import LANGUAGES, TEXT_MAPS_FILE
-from orthoglot.study.report.panels import NOTE, ROWS, panels
 from orthoglot.study.report.queries import GEOMETRY, SHAPES, better
 from orthoglot.study.report.table import ARROWS, EMPTY, Cell, Table, markdown
 from orthoglot.study.report.task_tables import examples_table

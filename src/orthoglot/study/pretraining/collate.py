@@ -10,13 +10,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from orthoglot.encoders.base import length_batches, placed
-from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.encoders.tokenization import TextTokenizer
 from orthoglot.errors import ConfigError
 from orthoglot.study.pretraining.kinds.ems import EmsSettings
 from orthoglot.study.pretraining.masking import IGNORED
 from orthoglot.study.pretraining.networks import SentenceNetwork, TrainableEncoder
-from orthoglot.study.pretraining.objectives.bags import Bags, bags_of
+from orthoglot.study.pretraining.objectives.token_bags import Bags, bags_of
 from orthoglot.study.pretraining.tokenised import Bitext
 from orthoglot.training.distributed import added, processes
 

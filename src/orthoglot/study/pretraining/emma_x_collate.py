@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from orthoglot.encoders.base import placed
-from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.errors import DataError
-from orthoglot.streams import derive
+from orthoglot.random_streams import derive
 from orthoglot.study.pretraining.collate import collate
 from orthoglot.study.pretraining.emma_x_phases import EmmaXBatch, VirtualDraws
 from orthoglot.study.pretraining.kinds.emma_x import EmmaXSettings, ParallelPhase, Phase, TextPhase

@@ -18,7 +18,7 @@ from orthoglot.encoders.sentence_transformer import save_with_layers
 from orthoglot.encoders.settings import Pooling
 from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer
 from orthoglot.errors import ConfigError
-from orthoglot.streams import derive
+from orthoglot.random_streams import derive
 from orthoglot.study.pretraining.inputs import Inputs
 from orthoglot.study.pretraining.settings import EncoderNetwork, ScratchNetwork, TrainingSettings, Vector
 from orthoglot.study.pretraining.tokenise import TOKENIZER

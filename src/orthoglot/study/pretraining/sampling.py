@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orthoglot.streams import derive
+from orthoglot.random_streams import derive
 
 # Batches sorted by length at once: more waste less padding, fewer mix lengths better.
 BATCHES_PER_POOL = 64

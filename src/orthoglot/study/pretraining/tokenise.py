@@ -10,7 +10,7 @@ from pathlib import Path
 
 from orthoglot import atomic
 from orthoglot.encoders.folder import stated
-from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer
 from orthoglot.errors import ConfigError
 from orthoglot.study.pretraining.settings import TokensSettings

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from orthoglot import atomic
-from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.errors import DataError
 from orthoglot.languages import parse_pair
-from orthoglot.study.pretraining.apart import Apart
-from orthoglot.study.pretraining.distinct import DistinctText, distinct
+from orthoglot.study.pretraining.distinct_sentences import DistinctText, distinct
+from orthoglot.study.pretraining.one_of_translations import Apart
 from orthoglot.text.bitext import blocks
 from orthoglot.text.prepared import stream_split, stream_text
 from orthoglot.text.splitting import Split

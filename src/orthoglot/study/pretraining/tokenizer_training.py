@@ -17,7 +17,7 @@ from orthoglot.encoders.pretokenization import NORMALIZER, WORDS, moses_words
 from orthoglot.encoders.segmentation import open_segmenter
 from orthoglot.encoders.tokenization import MOSES_MODEL, write_segmenters
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.streams import derive
+from orthoglot.random_streams import derive
 from orthoglot.study.pretraining.sentencepiece_training import train_sentencepiece
 from orthoglot.study.pretraining.settings import TokenizerSettings
 

@@ -17,8 +17,8 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
 from orthoglot.encoders.base import resolve_device
-from orthoglot.encoders.memory import within_memory
-from orthoglot.streams import derive
+from orthoglot.encoders.out_of_memory import within_memory
+from orthoglot.random_streams import derive
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 from orthoglot.study.pretraining.model import PretrainingModel
 from orthoglot.study.pretraining.networks import TrainableEncoder, trainable_encoder
@@ -31,8 +31,8 @@ from orthoglot.text.splitting import Split
 from orthoglot.training.curves import Curves
 from orthoglot.training.distributed import joined, processes, rank, shared
 from orthoglot.training.loop import Keep, fit
-from orthoglot.training.progress import History, write_history
 from orthoglot.training.step import Update
+from orthoglot.training.training_state import History, write_history
 
 if TYPE_CHECKING:
     from orthoglot.study.pretraining.kinds.emma_x import Phase

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orthoglot.errors import DataError
+from orthoglot.random_streams import derive
 from orthoglot.statistics.intervals import Interval, bootstrap_p, holm, not_empty, percentile, sign_test
 from orthoglot.statistics.records import ALL, PROPORTIONS, Comparison, Record, stated
 from orthoglot.statistics.resampling import (
@@ -25,7 +26,6 @@ from orthoglot.statistics.resampling import (
 from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.statistics.summary import Scored
 from orthoglot.statistics.weighted import MEASURES, Metric
-from orthoglot.streams import derive
 from orthoglot.study.report.frame import paired
 
 ORIGINAL = "original"

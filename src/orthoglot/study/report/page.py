@@ -22,11 +22,11 @@ from orthoglot.study.pretraining import emma_x_diagnostics as diagnostics
 from orthoglot.study.report import maps, overview, plots, queries
 from orthoglot.study.report.comparisons import compare_methods
 from orthoglot.study.report.corpus_tables import corpus_tables
+from orthoglot.study.report.emma_x_figure_2 import NOTE, panels
 from orthoglot.study.report.frame import frame, rows, where
 from orthoglot.study.report.headline import Row, headline, sentences
-from orthoglot.study.report.heat import HeatMap, family_maps, heat_maps
+from orthoglot.study.report.heat_maps import HeatMap, family_maps, heat_maps
 from orthoglot.study.report.maps import Panel
-from orthoglot.study.report.panels import NOTE, panels
 from orthoglot.study.report.plots import History
 from orthoglot.study.report.sources import Gathered, Sources, gather
 from orthoglot.study.report.table import Table, markdown
@@ -35,7 +35,7 @@ from orthoglot.study.tasks import registry
 from orthoglot.study.tasks.examples import EXAMPLES, Shown, write_examples
 from orthoglot.study.tasks.projections import TextMap, write_text_maps
 from orthoglot.training.endings import Ending, warnings
-from orthoglot.training.progress import best_epoch
+from orthoglot.training.training_state import best_epoch
 
 TEMPLATE, LANGUAGES = Path(__file__).with_name("report.html.j2"), "languages.json"
 # The maps of each text by each encoder's undivided vectors, by "text/encoder".

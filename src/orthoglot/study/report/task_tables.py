@@ -46,7 +46,7 @@ VARIANTS = {
     "ch-i:ratio": "CH-I, ratio ↑",
     "pr:both-signs": "PR over both signs → 1",
 }
-# The controls and confounds of quality estimation, see `orthoglot.study.tasks.suite.qe`.
+# The controls and confounds of quality estimation, see `orthoglot.study.tasks.kinds.qe`.
 CHECKS = {
     "untranslated:above": "Source scored above translation ↓",
     "length:prediction": "Prediction with length",

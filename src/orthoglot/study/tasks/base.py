@@ -126,7 +126,7 @@ class Vectors:
     def __init__(self, task: AnyTask, store: EmbeddingStore, models: Mapping[int, Decomposer | None]) -> None:
         sides = task.sides()
         self._stored = {side: store.take(store.rows(*text)) for side, text in sides.items()}
-        # A task may have a side that methods take for text of another language: `orthoglot.study.tasks.suite.qe`.
+        # A task may have a side that methods take for text of another language: `orthoglot.study.tasks.kinds.qe`.
         self._languages = {side: language for side, (_, language) in sides.items()}
         self._languages |= getattr(task, "taken_for", {})
         self._models = models

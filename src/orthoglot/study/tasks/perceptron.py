@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from orthoglot.streams import stream
+from orthoglot.random_streams import stream
 
 HIDDEN = (10, 8)
 DROPOUT = 0.2

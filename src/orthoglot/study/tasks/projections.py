@@ -12,8 +12,8 @@ from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_limits
 
 from orthoglot.decomposers.base import unit
-from orthoglot.finite import usable
-from orthoglot.streams import derive
+from orthoglot.random_streams import derive
+from orthoglot.usable_vectors import usable
 
 # The most languages and points of a map of one text; t-SNE takes the square of its points in time.
 LANGUAGES, POINTS = 20, 400

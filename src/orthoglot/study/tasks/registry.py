@@ -1,4 +1,4 @@
-"""The tasks of an evaluation: each module of `orthoglot.study.tasks.suite` is one, found by its name.
+"""The tasks of an evaluation: each module of `orthoglot.study.tasks.kinds` is one, found by its name.
 
 A task has the name of its module, with hyphens for underscores. A module is loaded when its name is asked for. To add a
 task, write a module: docs/extend.md.
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from orthoglot import registry
 from orthoglot.statistics.weighted import MEASURES, Metric
-from orthoglot.study.tasks import suite
+from orthoglot.study.tasks import kinds
 
 if TYPE_CHECKING:
     from orthoglot.study.tasks.base import AnyTask, TaskData
@@ -43,12 +43,12 @@ class TaskModule(Protocol):
 
 def names() -> tuple[str, ...]:
     """The names of all tasks; none is loaded."""
-    return registry.names(suite)
+    return registry.names(kinds)
 
 
 def load(name: str) -> TaskModule:
     """The task of a name; loading one loads neither torch nor scikit-learn."""
-    return cast(TaskModule, registry.load(suite, name))
+    return cast(TaskModule, registry.load(kinds, name))
 
 
 def title(name: str) -> str:

@@ -9,7 +9,7 @@ from pydantic import Field
 from orthoglot.registry import having
 from orthoglot.settings import Count
 from orthoglot.statistics.settings import ResamplingSettings
-from orthoglot.study.tasks import suite
+from orthoglot.study.tasks import kinds
 from orthoglot.study.tasks.registry import names
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class CommonSettings(ResamplingSettings):
     """What is evaluated, on how much data, and how intervals are computed."""
 
     tasks: Annotated[list[TaskName], Field(min_length=1)]
-    """Modules of `orthoglot.study.tasks.suite`, in the order of the report; those on benchmarks run on every
+    """Modules of `orthoglot.study.tasks.kinds`, in the order of the report; those on benchmarks run on every
     benchmark of their kind."""
     heldout_pairs: Count = 1000
     """Sentence pairs of each language pair in the tasks `heldout` and `leakage`, at most."""
@@ -30,7 +30,7 @@ class CommonSettings(ResamplingSettings):
     """Sentences of each language pair in the report's maps, at most."""
 
 
-OF_TASKS = having(suite, "Settings").values()
+OF_TASKS = having(kinds, "Settings").values()
 
 
 class EvaluationSettings(CommonSettings, *OF_TASKS):  # type: ignore[misc]  # the folder decides the bases

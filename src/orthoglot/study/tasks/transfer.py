@@ -13,12 +13,12 @@ import numpy as np
 
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
-from orthoglot.finite import usable
 from orthoglot.statistics.records import ACCURACY, ALL, MAE, MRP
 from orthoglot.study.benchmarks.kinds import classification
 from orthoglot.study.benchmarks.kinds.classification import Item, LabelledSet
 from orthoglot.study.tasks.base import Result, Task, TaskData
 from orthoglot.text.keys import keys_of
+from orthoglot.usable_vectors import usable
 
 Labelled = tuple[np.ndarray, np.ndarray]  # vectors (N, D), labels (N,)
 # (N, D) vectors -> (R, N) labels of R trained classifiers.

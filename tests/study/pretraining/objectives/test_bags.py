@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from orthoglot.study.pretraining.objectives import bags as module
-from orthoglot.study.pretraining.objectives.bags import Bags, bags_of, divergence
+from orthoglot.study.pretraining.objectives.token_bags import Bags, bags_of, divergence
 
 SENTENCE = [2, 3, 3, 1]
 BAG = torch.tensor([0.0, 0.25, 0.25, 0.5], dtype=torch.float64)

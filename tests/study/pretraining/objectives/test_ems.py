@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from orthoglot.study.pretraining.objectives.bags import bags_of
 from orthoglot.study.pretraining.objectives.ems import Ems, Projection, XtrHead, contrastive
+from orthoglot.study.pretraining.objectives.token_bags import bags_of
 
 
 def both(similarity: Tensor, temperature: float = 0.1, margin: float = 0.0) -> float:

@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 
 from orthoglot.errors import DataError
-from orthoglot.streams import derive
+from orthoglot.random_streams import derive
 from orthoglot.study.benchmarks.base import Paths
 from orthoglot.study.benchmarks.labelled_files import Item, read_items
 from orthoglot.study.benchmarks.labelled_settings import ClassificationSettings, Scoring

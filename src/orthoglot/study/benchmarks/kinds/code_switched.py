@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from orthoglot.errors import DataError
 from orthoglot.languages import has_spaces, parse_pair
-from orthoglot.streams import derive
+from orthoglot.random_streams import derive
 from orthoglot.study.benchmarks.base import PairSet, Paths, TextsByLanguage, read_tables
 from orthoglot.study.corpora.patterns import MINI
 from orthoglot.text.bitext import read_lines, read_pairs, write_pairs

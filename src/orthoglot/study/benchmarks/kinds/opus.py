@@ -14,8 +14,8 @@ from pydantic import model_validator
 
 from orthoglot.errors import DataError
 from orthoglot.formats.sources import read_source
+from orthoglot.random_streams import derive
 from orthoglot.settings import Count, Name
-from orthoglot.streams import derive
 from orthoglot.study.benchmarks.base import PairSet, Paths, WithPivot, read_tables
 from orthoglot.study.benchmarks.distinct_sample import sample
 from orthoglot.study.corpora.base import parsed

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from orthoglot.study.pretraining.objectives.bags import Bags, divergence
+from orthoglot.study.pretraining.objectives.token_bags import Bags, divergence
 
 Gather = Callable[[Tensor], tuple[Tensor, int]]
 

@@ -14,8 +14,8 @@ from torch.nn import functional
 from orthoglot import atomic
 from orthoglot.encoders.base import Encoder, check_language, placed
 from orthoglot.encoders.folder import card, load_encoder
-from orthoglot.encoders.ragged import Ragged
 from orthoglot.encoders.settings import Precision
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 from orthoglot.study.pretraining.collate import TokenBatch, collate, encode_batch

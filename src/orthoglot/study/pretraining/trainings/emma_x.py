@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from orthoglot.errors import ConfigError
-from orthoglot.streams import derive
+from orthoglot.random_streams import derive
 from orthoglot.study.pretraining.emma_x_collate import EmmaXCollator
 from orthoglot.study.pretraining.emma_x_diagnostics import alarming
 from orthoglot.study.pretraining.emma_x_phases import (
@@ -29,7 +29,7 @@ from orthoglot.study.pretraining.tokenised import read_text
 from orthoglot.study.pretraining.trainer import Training, prepared, train_steps
 from orthoglot.study.pretraining.validation import validate
 from orthoglot.training.distributed import shared
-from orthoglot.training.progress import History
+from orthoglot.training.training_state import History
 
 # What learns in each training of Phase 1.
 TURNS: Mapping[str, list[tuple[str, ...]]] = {

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orthoglot.streams import derive
+from orthoglot.random_streams import derive
 from orthoglot.study.pretraining.collate import EmsBatch, EmsCollator, encode_batch
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 from orthoglot.study.pretraining.kinds.ems import EmsSettings

@@ -19,9 +19,9 @@ from transformers import PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaFo
 
 from orthoglot.encoders.base import placed, resolve_device
 from orthoglot.encoders.pretrained import attention_mask, save_checkpoint
-from orthoglot.encoders.ragged import Ragged
+from orthoglot.encoders.token_lists import Ragged
 from orthoglot.encoders.tokenization import CheckpointTokenizer
-from orthoglot.streams import derive
+from orthoglot.random_streams import derive
 from orthoglot.study.pretraining.collate import Hidden, hidden_of
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 from orthoglot.study.pretraining.kinds.mlm import MlmSettings
@@ -30,7 +30,7 @@ from orthoglot.study.pretraining.sampling import RowSampler, length_batches
 from orthoglot.study.pretraining.tokenised import SPLITS, languages_of, monolingual, read_text, write_text
 from orthoglot.study.pretraining.tokenizer_training import train_bpe
 from orthoglot.study.pretraining.trainer import train_steps
-from orthoglot.training.progress import write_history
+from orthoglot.training.training_state import write_history
 
 # The first ids in the order of XLM-R's own vocabulary.
 SPECIAL = {"bos": "<s>", "pad": "<pad>", "eos": "</s>", "unk": "<unk>", "mask": "<mask>"}

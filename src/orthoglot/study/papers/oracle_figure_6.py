@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 from markupsafe import Markup
 
+from orthoglot.study.papers.matching import SENTENCE, Run
 from orthoglot.study.papers.measured import NO_METHOD, absent
 from orthoglot.study.papers.published import P_AT_1
-from orthoglot.study.papers.runs import SENTENCE, Run
 from orthoglot.study.report import plots
 from orthoglot.study.report.comparisons import ORIGINAL
 from orthoglot.study.report.frame import Name, Number

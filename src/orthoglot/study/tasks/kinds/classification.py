@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from orthoglot import settings
-from orthoglot.streams import derive
+from orthoglot.random_streams import derive
 from orthoglot.study.tasks.base import Task, TaskData
 from orthoglot.study.tasks.registry import RETRIEVAL
 from orthoglot.study.tasks.transfer import Labelled, Learner, Predict, transfers

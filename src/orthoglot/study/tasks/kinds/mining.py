@@ -10,18 +10,18 @@ import numpy as np
 
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
-from orthoglot.finite import usable
+from orthoglot.random_streams import derive
 from orthoglot.search.exact_or_cells import search
 from orthoglot.search.margins import Mined, best_threshold, mine
 from orthoglot.statistics.records import F1
 from orthoglot.statistics.weighted import Metric, share_of
-from orthoglot.streams import derive
 from orthoglot.study.benchmarks.base import PairSet
 from orthoglot.study.benchmarks.kinds import mining
 from orthoglot.study.benchmarks.kinds.mining import MiningSet
 from orthoglot.study.tasks.base import Result, Task, TaskData
 from orthoglot.study.tasks.registry import RETRIEVAL
 from orthoglot.text.keys import keys_of
+from orthoglot.usable_vectors import usable
 
 TITLE = "Mining of translations"
 QUESTION = (

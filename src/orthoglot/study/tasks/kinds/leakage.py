@@ -28,11 +28,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from orthoglot.random_streams import derive
 from orthoglot.search.pair_cosines import cosines
 from orthoglot.statistics.records import View
 from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.weighted import Metric, explained, mean, ratio, spread
-from orthoglot.streams import derive
 from orthoglot.study.tasks.base import Finding, PairTask, TaskData, Vectors
 from orthoglot.study.tasks.registry import Direction
 from orthoglot.text.keys import keys_of

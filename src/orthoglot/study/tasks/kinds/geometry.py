@@ -28,12 +28,12 @@ import numpy as np
 from orthoglot import settings
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
-from orthoglot.finite import usable
+from orthoglot.random_streams import derive
 from orthoglot.statistics.records import ALL, HEAD, LONG_TAIL
-from orthoglot.streams import derive
 from orthoglot.study.benchmarks.kinds import nway
 from orthoglot.study.tasks.base import Finding, TaskData, TextTask, Vectors
 from orthoglot.study.tasks.registry import Direction
+from orthoglot.usable_vectors import usable
 
 if TYPE_CHECKING:
     from orthoglot.statistics.summary import Blocks

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
-from orthoglot.streams import derive
+from orthoglot.random_streams import derive
 from orthoglot.study.corpora.kinds.mini import MiniSettings
 from orthoglot.study.invented.grammar import Language
 from orthoglot.study.invented.meanings import Frame, draw, freely, overlap, sample, variation

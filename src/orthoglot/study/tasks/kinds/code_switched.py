@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orthoglot.streams import derive
+from orthoglot.random_streams import derive
 from orthoglot.study.benchmarks.kinds import code_switched
 from orthoglot.study.tasks.base import Result, TaskData
 from orthoglot.study.tasks.registry import RETRIEVAL

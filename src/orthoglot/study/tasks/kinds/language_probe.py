@@ -12,13 +12,13 @@ import numpy as np
 from orthoglot import settings
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import DataError
-from orthoglot.finite import usable
 from orthoglot.languages import parse_pair
+from orthoglot.random_streams import derive
 from orthoglot.statistics.records import ACCURACY, ALL, LEFT_OUT
-from orthoglot.streams import derive
 from orthoglot.study.tasks.base import Result, Task, TaskData
 from orthoglot.study.tasks.registry import PROBE
 from orthoglot.text.keys import keys_of
+from orthoglot.usable_vectors import usable
 
 TITLE = "Language probe"
 QUESTION = "How often does a linear classifier tell a sentence's language from its vector?"

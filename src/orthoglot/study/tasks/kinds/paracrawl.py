@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from orthoglot.decomposers.base import unit
-from orthoglot.finite import usable
+from orthoglot.random_streams import derive
 from orthoglot.search.exact_or_cells import search
 from orthoglot.search.margins import mine
 from orthoglot.statistics.records import LEFT_OUT, P_AT_1
-from orthoglot.streams import derive
 from orthoglot.study.benchmarks.base import PairSet
 from orthoglot.study.benchmarks.kinds import local, opus
 from orthoglot.study.tasks.base import PairTask, Result, Task, TaskData
 from orthoglot.study.tasks.registry import RETRIEVAL
 from orthoglot.text.keys import keys_of
+from orthoglot.usable_vectors import usable
 
 TITLE = "Retrieval by margin among many"
 QUESTION = "How many of some sentences have their translation as best candidate among very many?"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from orthoglot.decomposers.base import unit
-from orthoglot.finite import usable
 from orthoglot.search.neighbours import EQUAL
 from orthoglot.statistics.records import MAP
 from orthoglot.statistics.weighted import Metric, column
@@ -17,6 +16,7 @@ from orthoglot.study.benchmarks.kinds.pool import PoolSet
 from orthoglot.study.tasks.base import BLOCK_ENTRIES, Result, Task, TaskData
 from orthoglot.study.tasks.registry import RETRIEVAL
 from orthoglot.text.keys import keys_of
+from orthoglot.usable_vectors import usable
 
 TITLE = "Answers in a pool of all languages"
 QUESTION = (

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from orthoglot.decomposers.base import unit
-from orthoglot.finite import usable
 from orthoglot.search.neighbours import EQUAL, nearest
 from orthoglot.statistics.records import SAME_LANGUAGE
 from orthoglot.statistics.weighted import Metric, column, skewness
@@ -28,6 +27,7 @@ from orthoglot.study.benchmarks.kinds import nway
 from orthoglot.study.tasks.base import BLOCK_ENTRIES, Result, Task, TaskData, TextTask
 from orthoglot.study.tasks.registry import PROBE
 from orthoglot.text.keys import keys_of
+from orthoglot.usable_vectors import usable
 
 TITLE = "Neighbours in a pool of all languages"
 QUESTION = (
