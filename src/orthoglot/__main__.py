@@ -1,4 +1,4 @@
-"""The program: `orthoglot`, and `python -m orthoglot`, which is also what several processes of one training run."""
+"""The program: `orthoglot`, and `python -m orthoglot`. Trainings in several processes start each with this module."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class EarlyMeter(Meter):
 
 
 def weighed(done: Done, size: float) -> Done:
-    """A function that reports things of this mean size to one that counts sizes, as whole numbers."""
+    """`done` for a caller that counts things where `done` counts sizes: n things are n times this mean size."""
 
     def report(count: int) -> None:
         done(round(count * size))

@@ -1,7 +1,8 @@
 # What all rules share. The plan (workflow/plan.py) knows each job by its key, a digest of settings, code and inputs.
 # A rule makes a folder. What Snakemake sees of it is its receipt, FOLDER/receipt/KEY.json, which exists when the job with
 # this key is done: `made` is the receipt of the folder that a rule makes, `done` are those of the folders that it reads.
-# `params: settings` names what of params.yaml, in the preset or in an entry of the catalogue, is part of the keys.
+# `params: settings` lists the settings that are part of the keys, by their names in params.yaml and the catalogue. It is for
+# people, and tests check it: Snakemake does not look at it.
 # Jobs that most others wait for go first (priority). mem_mb and runtime (minutes) are bounds for a scheduler: at least ten
 # times what the largest job of the presets mini and demo took, of `embed`, whose memory does not grow with the text, three
 # times its memory. `benchmark` records max_rss in MB, and seconds.
@@ -46,8 +47,9 @@ def benchmark_of(folder):
 def done(*folders, by=None):
     """Input function: the receipts of those folders, such as "data/{preset}/bitext/{pair}", that the job reads.
 
-    A name that the output lacks, as {pair} in `decompose`, stands for every such folder of the plan. The user's files
-    are in the key of a job, not among its inputs. `by` is the folder that the job makes, for a rule without wildcards.
+    If the output lacks a name, as that of `decompose` lacks {pair}, the job reads the folders of all pairs that the plan
+    gives it. Files of the user are part of the key, and no inputs. `by` is the folder that the job makes, for a rule
+    without wildcards.
     """
     names = "|".join(re.sub(r"{\w+}", "[^/]+", folder) for folder in folders)
     return lambda wildcards: receipts_of(
@@ -78,8 +80,8 @@ def cores(wildcards):
 def receipts_of(job, names):
     """Receipts of a job's inputs, whose times do not count.
 
-    A job that is done has none, so that an input that is made again does not repeat it. Where a job must run again
-    although its receipt exists, times count: Snakemake would forget the job if one of its inputs is made again, too.
+    A finished job reports no inputs, so that an input that is made again does not repeat it. Times count only where a
+    job must run again although its receipt exists: without them Snakemake forgets the job if an input is made again.
     """
     settings = workflow.dag_settings
     needed = [

@@ -60,10 +60,11 @@ def calibrate(
 ) -> Calibration:
     """Mine lists made of known translations, most of which are in one list only, and see what was right.
 
-    Each pair is in both lists in its turn, and in the other draws with one sentence in one list: few pairs are thus
-    used again and again, and chance decides less. The sentences in one list only are of one half of the pairs in the
-    first list, and of the other half in the second: documents in their order repeat what they say, e.g. a headline, and
-    such pairs would count as wrong. The probability is an isotonic regression of right and wrong on the margin.
+    The lists are drawn several times. Each pair is in both lists in one draw, and has one sentence in one list in the
+    others: so a few pairs are used many times, and chance decides less. The first list takes its sentences without a
+    translation from one half of the pairs, the second from the other half. Neighbours in a document may repeat each
+    other, e.g. a headline, and such pairs would count as wrong. The probability is an isotonic regression of right and
+    wrong on the margin.
 
     Precision and probability hold for text with the same `share` of translations; with fewer, they are lower. Margins
     over neighbours fall as there are more sentences, whose neighbours are nearer, so a threshold holds for lists of one
@@ -238,7 +239,7 @@ def _chosen(share: float | None, estimated: float | None, n: int) -> float:
     return share
 
 
-def _estimated(x: np.ndarray, y: np.ndarray, near: Nearest, n: int, **how: Any) -> float:
+def _estimated(x: np.ndarray, y: np.ndarray, near: Nearest, n: int, **options: Any) -> float:
     """The share of the rows from n on, of x and of y, that translate each other; the first n are known translations.
 
     Lists have all of the texts, and in turn some of the known sentences in both lists or in one.
@@ -252,7 +253,7 @@ def _estimated(x: np.ndarray, y: np.ndarray, near: Nearest, n: int, **how: Any) 
             lists = [
                 np.append(rows, np.arange(n, len(side))) for rows, side in zip(known, (x, y), strict=True)
             ]
-            pairs = _mined(x, y, near, lists[0], lists[1], **how)
+            pairs = _mined(x, y, near, lists[0], lists[1], **options)
             for side, rows, mined, other in zip(sides, lists, pairs[:2], reversed(known), strict=True):
                 side.append(_by_kind(rows, mined, pairs.margins, other, n))
         joint = joint_share([Margins(*map(np.concatenate, zip(*side, strict=True))) for side in sides])

@@ -121,7 +121,7 @@ def document_vectors(
 
 
 def links_of(
-    documents: tuple[Document, Document], x: Sequence[np.ndarray], y: Sequence[np.ndarray], **how: Any
+    documents: tuple[Document, Document], x: Sequence[np.ndarray], y: Sequence[np.ndarray], **options: Any
 ) -> tuple[list[Link], bool]:
     """Links of two documents (see `align`), and whether none leaves its paragraph.
 
@@ -130,10 +130,10 @@ def links_of(
     """
     lengths = documents[0].lengths(), documents[1].lengths()
     starts = documents[0].paragraphs, documents[1].paragraphs
-    links = align(x, y, lengths=lengths, **how)
+    links = align(x, y, lengths=lengths, **options)
     if len(starts[0]) != len(starts[1]) or len(starts[0]) == 1:
         return links, len(starts[0]) == len(starts[1])
-    within = align(x, y, lengths=lengths, paragraphs=starts, **how)
+    within = align(x, y, lengths=lengths, paragraphs=starts, **options)
     linked, linked_within = (sum(link.a + link.b for link in alignment) for alignment in (links, within))
     return (within, True) if linked_within >= MATCHING * linked else (links, False)
 

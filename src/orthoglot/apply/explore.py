@@ -89,8 +89,8 @@ def neighbour_counts(pool: Pool, near: Neighbours) -> tuple[np.ndarray, np.ndarr
     """How many neighbours of each sentence are of its own language, and how many translate it, (N,) each."""
     _, languages = np.unique(pool.languages, return_inverse=True)
     translations = zip(_translations(pool), near.rows.tolist(), strict=True)
-    own = (languages[near.rows] == languages[:, None]).sum(axis=1)
-    return own, np.array([len(right.intersection(rows)) for right, rows in translations])
+    of_own_language = (languages[near.rows] == languages[:, None]).sum(axis=1)
+    return of_own_language, np.array([len(right.intersection(rows)) for right, rows in translations])
 
 
 def shares(pool: Pool, by_part: dict[str, Neighbours]) -> Shares:
@@ -98,13 +98,13 @@ def shares(pool: Pool, by_part: dict[str, Neighbours]) -> Shares:
     k = next(iter(by_part.values())).rows.shape[1]
     counts = {part: neighbour_counts(pool, near) for part, near in by_part.items()}
     _, languages, sizes = np.unique(pool.languages, return_inverse=True, return_counts=True)
-    own = {part: float(count.mean()) / k for part, (count, _) in counts.items()}
+    same_language = {part: float(count.mean()) / k for part, (count, _) in counts.items()}
     chance = float((sizes[languages] - 1).mean() / (len(languages) - 1))
     if pool.lines is None:
-        return Shares(own, chance, {}, 0)
+        return Shares(same_language, chance, {}, 0)
     right = {part: float(count.mean()) / k for part, (_, count) in counts.items()}
     possible = float(np.mean([min(k, len(rows)) for rows in _translations(pool)])) / k
-    return Shares(own, chance, right, possible)
+    return Shares(same_language, chance, right, possible)
 
 
 def widest(pool: Pool, by_part: dict[str, Neighbours]) -> int:

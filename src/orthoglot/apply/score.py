@@ -219,18 +219,18 @@ def means(source: np.ndarray, target: np.ndarray) -> Sides:
 
     Translations that are nearer to the sources' mean than to their own side's are left out.
     """
-    own = np.ones(len(target), dtype=bool)  # translations in the language of their side
+    in_language = np.ones(len(target), dtype=bool)  # translations in the language of their side
     for _ in range(ROUNDS):
-        centres = [unit(unit(vectors).mean(axis=0)[None])[0] for vectors in (source, target[own])]
+        centres = [unit(unit(vectors).mean(axis=0)[None])[0] for vectors in (source, target[in_language])]
         sides = Sides(centres[0], centres[1])
-        before, own = own, ~_nearer_to_source(target, sides)
-        if not own.any() or (own == before).all():
+        before, in_language = in_language, ~_nearer_to_source(target, sides)
+        if not in_language.any() or (in_language == before).all():
             break
-    if not own.any():
+    if not in_language.any():
         return sides
     return sides._replace(
         source_radius=_radius(_angles(source, sides.source)),
-        target_radius=_radius(_angles(target[own], sides.target)),
+        target_radius=_radius(_angles(target[in_language], sides.target)),
     )
 
 

@@ -98,8 +98,7 @@ class Truncated(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Add those of a line of the log."""
-        if record.funcName == "log_truncated" and isinstance(record.args, tuple):
-            self.count += int(str(record.args[0]))
+        self.count += getattr(record, "truncated", 0)
 
     def __enter__(self) -> Truncated:
         logging.getLogger(ENCODERS).addHandler(self)

@@ -1,4 +1,4 @@
-"""The mean of a text in place of the training text's: what all its sentences share tells none from another.
+"""The mean of a text in place of the training text's: what all sentences share does not help to tell them apart.
 
 PLDA's meaning part subtracts the mean of its training text. A text of another kind, or in another language, has another
 mean, which all its sentences then have in common. Only the text's sentences are needed for it, no translation.

@@ -57,7 +57,7 @@ class FastBpe:
         return [*known, *self._known(parts[-1])]
 
     def _known(self, part: str) -> list[str]:
-        """A part of a word as it is written, or what it was joined of if the vocabulary lacks it."""
+        """A part of a word as it is written; if the vocabulary lacks it, the two parts that were joined to make it."""
         written = part.removesuffix(END) if part.endswith(END) else part + GOES_ON
         if written in self.vocabulary or part not in self._parts:
             return [written]

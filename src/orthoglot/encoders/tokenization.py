@@ -284,9 +284,10 @@ def unopened(folder: Path, name: str, error: Exception) -> ConfigError | DataErr
 
 
 def log_truncated(truncated: int, count: int, language: str, max_tokens: int) -> None:
-    """Log how many sentences were truncated, if any."""
+    """Log how many sentences were truncated, if any; the record has the number as `truncated`."""
     if truncated:
-        logger.info("%d of %d %s sentences truncated at %d tokens", truncated, count, language, max_tokens)
+        text = "%d of %d %s sentences truncated at %d tokens"
+        logger.info(text, truncated, count, language, max_tokens, extra={"truncated": truncated})
 
 
 @contextmanager

@@ -18,9 +18,9 @@ the factors 0.85 / 0.5 for each line that is for d, and 0.15 / 0.5 for each one 
 supermartingale, and from a given line on it reaches b with a probability of at most 1 / b (Ville's inequality). If b is
 7 n / `FALSE_ALARMS` for each of n lines and seven states, a window of text has a false run with a probability of at
 most `FALSE_ALARMS`, as far as its lines are independent. 32 lines of 3,000 that are for d are enough at 0.85. The rule
-for "unrelated", the other state, is the same: at most one in ten lines of parallel text that differ shares more with a
-line far away than with its own, and each second one of unrelated text. It is one in a hundred in the corpora that were
-tried (docs/data.md), in 500 lines of one of them four.
+for "unrelated", the other state, is the same. It looks at lines that share more with their own target than with one far
+away, or less. They share less in at most one of ten lines of parallel text, and in one of two lines of unrelated text.
+In the corpora that were tried it was one in a hundred (docs/data.md), and four in 500 lines of one of them.
 """
 
 from __future__ import annotations
@@ -309,8 +309,8 @@ def _states(factors: np.ndarray, state: int) -> np.ndarray:
 def _runs(states: np.ndarray, factors: np.ndarray) -> list[Run]:
     """The runs of lines of one state other than 0.
 
-    A run goes beyond the first and last line that speak for it by as many lines as are silent within it at most, so
-    that text that says nothing stays.
+    Each end of a run is moved outwards, beyond the first and last line that are for it, by the longest gap between two
+    such lines. Text that says nothing stays outside.
     """
     runs, start = [], 0
     for state, lines in groupby(states.tolist()):

@@ -121,7 +121,7 @@ def test_the_ratio_of_leakage_and_its_interval_by_hand() -> None:
     paired = case(host + ours + apart("meat+oracle", "meat", [-30, -40, -50]), "at least to half")
     corners = [h / (h + d) for h in (49, 51) for d in (-40.5, -39.5)]
     assert (paired.low, paired.high) == (pytest.approx(min(corners)), pytest.approx(max(corners)))
-    assert "paired" in paired.how
+    assert "paired" in paired.ground
 
 
 def test_a_ratio_to_nothing_is_infinite_and_not_an_error() -> None:

@@ -232,7 +232,7 @@ def claims_of(root: Path, less: Mapping[int, float]) -> dict[str, Outcome]:
         assert case.encoder == "ems-mini"
         if case.data == "nway flores":
             assert case.verdict == UNTESTABLE
-            assert case.how == "the same score with every seed, 50.00 on average"
+            assert case.ground == "the same score with every seed, 50.00 on average"
         elif any(less.values()):
             assert case.seeds == tuple(less.values())
             assert (case.value, case.low, case.high) == pytest.approx(ends)

@@ -294,7 +294,7 @@ def _version_of(part: Path) -> Path:
 
 
 def _version_here(part: Path) -> tuple[str, int | None]:
-    """The version of the file of which bytes are here, empty if it is not known, and how many bytes it has."""
+    """The version of a partly downloaded file, empty if it is not known, and the size of the whole file."""
     known = _version_of(part)
     text = known.read_bytes().decode("ascii", "replace") if known.exists() and part.exists() else ""
     version, _, total = text.partition("\n")

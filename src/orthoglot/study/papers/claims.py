@@ -36,7 +36,7 @@ class Quantity(NamedTuple):
     low: float | None  # lower end of its interval, None where there is none
     high: float | None  # upper end
     seeds: tuple[float, ...]  # the quantity of each seed
-    how: str  # where the interval comes from, or why there is none
+    ground: str  # where the interval comes from, or why there is none
     testable: bool = True  # whether the interval and the seeds can decide anything
 
 
@@ -51,7 +51,7 @@ class Case(NamedTuple):
     high: float | None
     seeds: tuple[float, ...]
     verdict: str
-    how: str  # how it was decided, or why it could not be
+    ground: str  # how it was decided, or why it could not be
     counts: bool  # whether the claim is made about its encoder and methods
 
 
@@ -79,7 +79,7 @@ class Outcome(NamedTuple):
         if self.testable:
             return ", ".join(f"{name} {self.counts[name]}" for name in VERDICTS if self.counts[name])
         if self.counts:
-            return next(case.how for case in self.cases if case.counts)
+            return next(case.ground for case in self.cases if case.counts)
         if self.cases and self.claim.encoders:
             encoders = ", ".join(self.claim.encoders)
             return f"made about {encoders}, not in this run; the cases are on other encoders or methods"
@@ -157,7 +157,7 @@ def _case_row(case: Case) -> list[Cell]:
         EMPTY if case.value is None else number(case, ".2f"),
         Cell(" ".join(f"{seed:.2f}" for seed in case.seeds) or "–"),
         decided,
-        Cell(case.how),
+        Cell(case.ground),
     ]
 
 
@@ -223,7 +223,7 @@ def _case(claim: Claim, run: Run, sides: Sides, task: str, dataset: str) -> Iter
         high=measured.high,
         seeds=measured.seeds,
         verdict=decided,
-        how=measured.how,
+        ground=measured.ground,
         counts=sides.counts,
     )
     yield case, other
