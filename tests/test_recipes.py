@@ -134,7 +134,8 @@ from typing import Literal
 import numpy as np
 
 from orthoglot.encoders.folder import save_card, stated
-from orthoglot.encoders.settings import FrozenSettings, Kind
+from orthoglot.encoders.kinds import Kind
+from orthoglot.encoders.settings import FrozenSettings
 
 
 class LettersSettings(FrozenSettings):

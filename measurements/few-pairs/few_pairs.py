@@ -28,7 +28,7 @@ from orthoglot.apply import ready
 from orthoglot.decomposers.architectures.plda import ARCHITECTURE as PLDA
 from orthoglot.decomposers.architectures.plda import Prior, apply, maps
 from orthoglot.decomposers.base import Languages, unit
-from orthoglot.decomposers.moments import compute
+from orthoglot.decomposers.closed_forms import compute
 from orthoglot.encoders.folder import ENCODER
 from orthoglot.search.exact_or_cells import search
 from orthoglot.search.margins import best_threshold, mine

@@ -21,7 +21,7 @@ from orthoglot import catalogue, load
 from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import ClosedForm, Decomposer, unit
-from orthoglot.decomposers.moments import compute
+from orthoglot.decomposers.closed_forms import compute
 from orthoglot.errors import DataError
 from orthoglot.text.bitext import read_rows
 

@@ -11,7 +11,7 @@ from orthoglot.apply import ready
 from orthoglot.decomposers.architectures.plda import ARCHITECTURE as PLDA
 from orthoglot.decomposers.architectures.plda import Prior, Scatter
 from orthoglot.decomposers.base import load_decomposer
-from orthoglot.decomposers.moments import gather
+from orthoglot.decomposers.closed_forms import gather
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.study import config
 from orthoglot.training.decompose import collect, translations

@@ -35,7 +35,7 @@ from orthoglot.cli import app
 from orthoglot.decomposers.architectures.plda import ARCHITECTURE as PLDA
 from orthoglot.decomposers.architectures.plda import Prior, Scatter
 from orthoglot.decomposers.base import load_decomposer, unit
-from orthoglot.decomposers.moments import gather
+from orthoglot.decomposers.closed_forms import gather
 from orthoglot.encoders.folder import card
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.formats.base import Source

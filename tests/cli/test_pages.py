@@ -25,7 +25,7 @@ from orthoglot.cli import app
 from orthoglot.decomposers.architectures.plda import ARCHITECTURE as PLDA
 from orthoglot.decomposers.architectures.plda import Prior, Scatter
 from orthoglot.decomposers.base import unit
-from orthoglot.decomposers.moments import gather
+from orthoglot.decomposers.closed_forms import gather
 from orthoglot.study import cli as study
 
 ROOT = Path(__file__).parents[2]

@@ -9,17 +9,9 @@ import numpy as np
 import pytest
 
 from orthoglot.decomposers.architectures.procrustes import ProcrustesSettings
-from orthoglot.decomposers.base import ClosedForm
-from orthoglot.decomposers.cross_validation import (
-    FOLDS,
-    TEMPERATURES,
-    Block,
-    Candidate,
-    choose,
-    losses,
-    undivided,
-)
-from orthoglot.decomposers.moments import compute
+from orthoglot.decomposers.base import Candidate, ClosedForm
+from orthoglot.decomposers.closed_forms import compute
+from orthoglot.decomposers.cross_validation import FOLDS, TEMPERATURES, Block, choose, losses, undivided
 from orthoglot.errors import DataError
 
 DIM = 12

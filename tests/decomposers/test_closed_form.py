@@ -13,7 +13,8 @@ from worlds import DIM, Texts, split, world
 from orthoglot.decomposers import architecture as named
 from orthoglot.decomposers import names
 from orthoglot.decomposers.base import ClosedForm, Decomposer, load_decomposer
-from orthoglot.decomposers.moments import Block, compute
+from orthoglot.decomposers.closed_forms import compute
+from orthoglot.decomposers.cross_validation import Block
 from orthoglot.errors import DataError
 
 SETTINGS: dict[str, dict[str, Any]] = {

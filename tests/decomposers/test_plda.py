@@ -10,8 +10,9 @@ import pytest
 from orthoglot.decomposers.architectures.plda import ARCHITECTURE as PLDA
 from orthoglot.decomposers.architectures.plda import Prior, Scatter, apply, candidates, fit, maps
 from orthoglot.decomposers.base import Decomposer, Languages, unit
-from orthoglot.decomposers.cross_validation import losses
-from orthoglot.decomposers.moments import Block, Moments, PairMoments, compute, gather
+from orthoglot.decomposers.closed_forms import compute, gather
+from orthoglot.decomposers.cross_validation import Block, losses
+from orthoglot.decomposers.moments import Moments, PairMoments
 from orthoglot.errors import DataError
 
 DIM = 10

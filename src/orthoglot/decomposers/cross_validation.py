@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from orthoglot.decomposers.base import unit
+from orthoglot.decomposers.base import Candidate, unit
 from orthoglot.errors import DataError
 
 # Vectors (n, D) of two languages, row by row translations, and the two languages.
@@ -21,14 +21,6 @@ PAIRS = 500
 FEWEST = 2 * FOLDS
 # Cosines of different candidates spread differently, so each has the temperature that suits it best.
 TEMPERATURES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
-
-
-class Candidate(NamedTuple):
-    """Settings, and what they make of held-out pairs."""
-
-    settings: dict[str, Any]  # values by name
-    # two arrays (n, D), row by row translations, for each pair of languages
-    vectors: Sequence[tuple[np.ndarray, np.ndarray]]
 
 
 def losses(source: np.ndarray, target: np.ndarray, queries: np.ndarray) -> np.ndarray:

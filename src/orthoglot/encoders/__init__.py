@@ -1,1 +1,1 @@
-"""Text to vector: the encoders, one file each."""
+"""Text to vector: encoders, their folders, checkpoints and tokenizers."""

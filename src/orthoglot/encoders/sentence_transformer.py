@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,16 +26,13 @@ from orthoglot.encoders.checkpoint import into_cache
 from orthoglot.encoders.folder import Module, locate, modules, save_card, stated
 from orthoglot.encoders.frozen_folder import link
 from orthoglot.encoders.pretrained import open_checkpoint, positions
-from orthoglot.encoders.settings import Precision
+from orthoglot.encoders.settings import HubSettings, Precision
 from orthoglot.encoders.token_states import Pieces, read_pieces
 from orthoglot.encoders.tokenization import TextTokenizer, log_truncated, quiet, unopened
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.progress import Done
 from orthoglot.receipts import check_whole
 from orthoglot.text.string_lists import strings
-
-if TYPE_CHECKING:
-    from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
 
 
 @dataclass(frozen=True)
@@ -238,7 +235,7 @@ def save_with_layers(
     )
 
 
-def link_sentence_transformers(settings: SentenceTransformersSettings, name: str, output: Path) -> None:
+def link_sentence_transformers(settings: HubSettings, name: str, output: Path) -> None:
     """Do as `link`; weights that the transformer lacks, which the library would draw at random, are an error too."""
     into_cache(settings, name)
     place = locate(settings.checkpoint, settings.revision)

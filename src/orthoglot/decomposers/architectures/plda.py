@@ -10,9 +10,9 @@ from typing import Annotated, Any, NamedTuple, Self
 import numpy as np
 from pydantic import Field
 
-from orthoglot.decomposers.base import WORTH, ClosedForm, Languages, Split, Weights
-from orthoglot.decomposers.cross_validation import Candidate
-from orthoglot.decomposers.moments import Block, Moments, PairMoments
+from orthoglot.decomposers.base import WORTH, Candidate, ClosedForm, Languages, Split, Weights
+from orthoglot.decomposers.cross_validation import Block
+from orthoglot.decomposers.moments import Moments, PairMoments
 from orthoglot.errors import DataError
 from orthoglot.settings import Settings
 

@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import Field
 
 from orthoglot.decomposers.architectures.whitening import apply
-from orthoglot.decomposers.base import ClosedForm
-from orthoglot.decomposers.cross_validation import Candidate
-from orthoglot.decomposers.moments import Block, Moments, PairMoments
+from orthoglot.decomposers.base import Candidate, ClosedForm
+from orthoglot.decomposers.cross_validation import Block
+from orthoglot.decomposers.moments import Moments, PairMoments
 from orthoglot.errors import DataError
 from orthoglot.settings import Settings
 

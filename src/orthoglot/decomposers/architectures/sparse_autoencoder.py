@@ -19,7 +19,7 @@ from orthoglot.settings import Count, Settings
 if TYPE_CHECKING:
     from torch import Generator, nn
 
-    from orthoglot.decomposers.moments import Block
+    from orthoglot.decomposers.cross_validation import Block
 
 # An activation up to this is no activation.
 SILENT = 1e-6

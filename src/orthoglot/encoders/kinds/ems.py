@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pydantic import model_validator
 
-from orthoglot.encoders.kinds import pretrained
-from orthoglot.encoders.settings import Kind
+from orthoglot.encoders.kinds import Kind, pretrained
 from orthoglot.settings import Count, Positive, Settings, Share
 
 

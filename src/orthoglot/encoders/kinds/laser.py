@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from orthoglot.encoders.kinds import Kind
 from orthoglot.encoders.laser_files import place
-from orthoglot.encoders.settings import FrozenSettings, Kind, Precision
+from orthoglot.encoders.settings import FrozenSettings, Precision
 
 if TYPE_CHECKING:
     from orthoglot.encoders.base import Encoder

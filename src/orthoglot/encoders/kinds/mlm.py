@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from orthoglot.encoders.kinds import pretrained
-from orthoglot.encoders.settings import Kind
+from orthoglot.encoders.kinds import Kind, pretrained
 
 KIND = Kind(load=pretrained.load)

@@ -6,19 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from orthoglot.encoders.settings import FrozenSettings, Kind, PackagedWeights, Pooling, Precision
+from orthoglot.encoders.kinds import Kind
+from orthoglot.encoders.settings import HubSettings, PackagedWeights, Pooling, Precision
 
 if TYPE_CHECKING:
     from orthoglot.encoders.base import Encoder
 
 
-class PretrainedSettings(FrozenSettings):
+class PretrainedSettings(HubSettings):
     """Any transformers checkpoint: a folder, or a hub id at a commit."""
 
     serves_as = frozenset({"start", "teacher"})
     kind: Literal["pretrained"]
-    revision: str
-    """The commit of a hub id, 40 hexadecimal digits; any name for a folder."""
     pooling: Pooling
     """The sentence vector: the mean of the states, the first state (`cls`), or that after the pooler
     (`pooler`)."""

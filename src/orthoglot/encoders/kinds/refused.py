@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NoReturn
 
-from orthoglot.encoders.settings import FrozenSettings, Kind
+from orthoglot.encoders.kinds import Kind
+from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.errors import ConfigError
 
 

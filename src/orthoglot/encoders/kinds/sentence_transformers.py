@@ -5,19 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from orthoglot.encoders.settings import FrozenSettings, Kind, Precision
+from orthoglot.encoders.kinds import Kind
+from orthoglot.encoders.settings import HubSettings, Precision
 
 if TYPE_CHECKING:
     from orthoglot.encoders.base import Encoder
     from orthoglot.encoders.tokenization import TextTokenizer
 
 
-class SentenceTransformersSettings(FrozenSettings):
+class SentenceTransformersSettings(HubSettings):
     """Any sentence-transformers model, a folder or a hub id at a commit; its own modules pool and normalise."""
 
     kind: Literal["sentence-transformers"]
-    revision: str
-    """The commit of a hub id, 40 hexadecimal digits; any name for a folder."""
     prefix: str = ""
     """Text before every sentence; prompts that the model brings are not used."""
 

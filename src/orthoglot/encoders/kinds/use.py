@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from orthoglot.encoders.folder import locate_converted
-from orthoglot.encoders.settings import FrozenSettings, Kind, PackagedWeights, Precision
+from orthoglot.encoders.kinds import Kind
+from orthoglot.encoders.settings import FrozenSettings, PackagedWeights, Precision
 
 if TYPE_CHECKING:
     from orthoglot.encoders.base import Encoder

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from orthoglot.registry import having
+from orthoglot.registry import having, names
 from orthoglot.settings import Count
 from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.study.tasks import kinds
-from orthoglot.study.tasks.registry import names
 
 if TYPE_CHECKING:
     TaskName = str
 else:
-    TaskName = Literal[names()]
+    TaskName = Literal[names(kinds)]
 
 
 class CommonSettings(ResamplingSettings):
