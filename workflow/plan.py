@@ -49,7 +49,7 @@ class Job(Work):
     """Work with its key."""
 
     key: str
-    code: Mapping[str, str]  # the digest of each module that it runs, by name
+    code: Mapping[str, str]  # the digest of what it uses of each module, by the module's name
     files: Mapping[str, str]  # SHA-256 of every outside file that it reads, by path
 
     @property

@@ -87,7 +87,7 @@ def prepared(way: str, x, y, queries: int):
 
         return lambda: mine(x, y, threads=THREADS)[0][:2]
     if way == "ours":
-        from orthoglot.search import either as search
+        from orthoglot.search import exact_or_cells as search
 
         def neighbours(a, b):
             return search._approximate(a, b, NEIGHBOURS, "cpu", THREADS, 1.0)

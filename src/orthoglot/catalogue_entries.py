@@ -9,7 +9,20 @@ from typing import Any
 from orthoglot.errors import ConfigError
 
 # Mappings that are one value: they are replaced as a whole.
-WHOLE = "elsewhere label_names languages max_pairs packages pairs recipes segmenters sha256 spelling spellings terms"
+WHOLE = {
+    "elsewhere",
+    "label_names",
+    "languages",
+    "max_pairs",
+    "packages",
+    "pairs",
+    "recipes",
+    "segmenters",
+    "sha256",
+    "spelling",
+    "spellings",
+    "terms",
+}
 # What an entry says about itself and does not hand on.
 OWN = "host"
 
@@ -21,9 +34,7 @@ def merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
     (another kind has other settings), or if its key is in `WHOLE`. Other values, lists included, replace the old ones.
     """
     return {**values} | {
-        name: merged(values[name], new)
-        if name not in WHOLE.split() and _are_alike(values.get(name), new)
-        else new
+        name: merged(values[name], new) if name not in WHOLE and _are_alike(values.get(name), new) else new
         for name, new in changes.items()
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import shutil
 from importlib import import_module
@@ -49,6 +50,26 @@ def test_the_examples_of_a_module_print_what_they_say(
         example.globs = {"__name__": "__main__"}
         printed: list[str] = []
         assert not runner.run(example, out=printed.append).failed, "".join(printed)
+
+
+def test_a_public_method_says_what_it_does_or_does_what_another_class_says() -> None:
+    """A method without a docstring has that of a class that it derives from, or of an interface."""
+    classes = [
+        node
+        for path in Path(import_module("orthoglot").__file__ or "").parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    ]
+    methods = [(node, part) for node in classes for part in node.body if isinstance(part, ast.FunctionDef)]
+    described = {method.name for _, method in methods if ast.get_docstring(method)}
+    assert len(described) > 300
+    silent = {
+        f"{node.name}.{method.name}"
+        for node, method in methods
+        if method.name not in described and not node.name.startswith("_") and not method.name.startswith("_")
+        if "Protocol" not in map(ast.unparse, node.bases)
+    }
+    assert silent == set()
 
 
 def test_no_example_is_skipped() -> None:

@@ -10,7 +10,7 @@ import pytest
 from orthoglot.apply.expected import FEWEST, Decoys
 from orthoglot.apply.mine import mine
 from orthoglot.decomposers.base import unit
-from orthoglot.search.margins import Mined, Strategy, both_cosines, mine_found
+from orthoglot.search.margins import Mined, Strategy, both_cosines, mine_neighbours
 from orthoglot.search.neighbours import Nearest, nearest
 
 K = 4
@@ -31,7 +31,7 @@ def world(seed: int, n: int, share: float, noise: float) -> tuple[np.ndarray, np
 def decoys_of(x: np.ndarray, y: np.ndarray) -> tuple[Decoys, Mined]:
     found = nearest(x, y, K)
     cosine = both_cosines(x, y, found)
-    pairs = mine_found(found, cosine)
+    pairs = mine_neighbours(found, cosine)
     return Decoys(found, cosine, pairs, "ratio"), pairs
 
 
@@ -103,7 +103,7 @@ def test_a_threshold_keeps_all_pairs_of_its_margin_in_whatever_order() -> None:
     x, y, _ = world(3, 400, 0.4, 0.7)
     found = nearest(x, y, K)
     cosine = both_cosines(x, y, found)
-    pairs = mine_found(found, cosine)
+    pairs = mine_neighbours(found, cosine)
     tied = pairs._replace(margins=np.round(pairs.margins, 2))
     decoys = Decoys(found, cosine, tied, "ratio")
     threshold = decoys.threshold(0.9)
@@ -129,7 +129,7 @@ def test_few_pairs_or_one_neighbour_show_nothing() -> None:
     x, y, _ = world(0, 100, 0.5, 0.5)
     found = nearest(x, y, 1)
     cosine = both_cosines(x, y, found)
-    pairs = mine_found(found, cosine)
+    pairs = mine_neighbours(found, cosine)
     assert Decoys.of(found, cosine, pairs, "ratio") is None
     found = nearest(x, y, K)
     cosine = both_cosines(x, y, found)

@@ -27,7 +27,7 @@ from orthoglot.apply.text_vectors import text_vectors
 from orthoglot.cli import app
 from orthoglot.decomposers.base import unit
 from orthoglot.errors import ConfigError, DataError
-from orthoglot.search.margins import MARGINS, both_cosines, candidates, mine_found
+from orthoglot.search.margins import MARGINS, both_cosines, candidates, mine_neighbours
 from orthoglot.search.neighbours import nearest
 
 PAIRS = make_pairs(90)
@@ -264,7 +264,7 @@ def test_the_suggested_threshold_is_the_lowest_with_few_wrong_pairs_by_a_loop(ma
     x, y = (unit(side).astype(np.float32) for side in (x, y))
     found = nearest(x, y, 4)
     cosine = both_cosines(x, y, found)
-    pairs = mine_found(found, cosine, margin)
+    pairs = mine_neighbours(found, cosine, margin)
 
     def of_others(row: int, partner: int, near: np.ndarray, cosines: np.ndarray, theirs: np.ndarray) -> float:
         others = [(j, c) for j, c in zip(near[row], cosines[row], strict=True) if j != partner]

@@ -656,6 +656,13 @@ def test_emss_checkpoint_becomes_an_encoder_and_a_damaged_one_a_line(
     result = run("get", "ems-paper", "theirs/EMS_model.pt", "--output", "new", cwd=tmp_path)
     assert result.returncode == 2, result.stderr
     assert "encoders.ems-paper.network: width 16 is not a multiple of heads 5" in error_line(result)
+    network["max_tokns"] = 9
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(small), encoding="utf-8")
+    result = run("get", "ems-paper", "theirs/EMS_model.pt", "--output", "new", cwd=tmp_path)
+    assert result.returncode == 2, result.stderr
+    assert "encoders.ems-paper.network: unknown name 'max_tokns'; nearest known: max_tokens" in error_line(
+        result
+    )
     assert not (tmp_path / "new").exists()
 
 

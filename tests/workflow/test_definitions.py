@@ -36,6 +36,19 @@ def uses(text: str, name: str = "f") -> set[str]:
         ("def g(): ...\ndef f():\n def inner(): g()", {"orthoglot.m:g"}),
         ("def g(): ...\nf = [g() for _ in ()]", {"orthoglot.m:g"}),
         ("import numpy as np\ndef f(): np.zeros()", set()),
+        # A name may be imported twice: both count.
+        (
+            "if FAST:\n from orthoglot.a import x\nelse:\n from orthoglot.c import y as x\ndef f(): return x",
+            {"orthoglot.a.x", "orthoglot.c.y"},
+        ),
+        (
+            "from orthoglot.c import x\nclass f:\n def g(self):\n  from orthoglot.a import x\n  x\n def h(self): x",
+            {"orthoglot.a.x", "orthoglot.a.x:", "orthoglot.c.x"},
+        ),
+        (
+            "import orthoglot.a\nimport orthoglot.c\ndef f(): orthoglot.a.x(orthoglot.c.y)",
+            {"orthoglot.a.x", "orthoglot.c.y"},
+        ),
         # An annotation of a function is never run, nor is what a type checker alone imports.
         ("from orthoglot.a import x\ndef f(a: x) -> x: ...", set()),
         (

@@ -3,9 +3,8 @@
 # this key is done: `made` is the receipt of the folder that a rule makes, `done` are those of the folders that it reads.
 # `params: settings` lists the settings that are part of the keys, by their names in params.yaml and the catalogue. It is for
 # people, and tests check it: Snakemake does not look at it.
-# Jobs that most others wait for go first (priority). mem_mb and runtime (minutes) are bounds for a scheduler: at least ten
-# times what the largest job of the presets mini and demo took, of `embed`, whose memory does not grow with the text, three
-# times its memory. `benchmark` records max_rss in MB, and seconds.
+# Jobs that most others wait for go first (priority). mem_mb and runtime (minutes) are bounds for a scheduler, well above what
+# the demo takes; docs/run.md says how to set them for other text. `benchmark` records max_rss in MB, and seconds.
 import re
 import shlex
 

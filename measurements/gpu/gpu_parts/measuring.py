@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -13,6 +14,13 @@ import torch
 
 from gpu_parts.result import median
 from orthoglot.training.step import Graph, take
+
+# What the profiler calls the things that are counted; it waits once itself, at its end.
+COUNTED = {
+    "kernels": ("LaunchKernel",),
+    "waits": ("StreamSynchronize", "DeviceSynchronize", "EventSynchronize"),
+    "copies to the host": ("Memcpy DtoH",),
+}
 
 Work = Callable[[], object]
 
@@ -101,43 +109,38 @@ def clocked(module: Any, name: str, device: torch.device) -> Iterator[StepClock]
         setattr(module, name, called)
 
 
-def waits(work: Work, device: torch.device) -> list[str]:
-    """Places, as file:line, where the work waits for the device; PyTorch's own sync debug mode finds them."""
+@contextmanager
+def waits(device: torch.device) -> Iterator[list[str]]:
+    """Places, as file:line, where a block waits for the device; PyTorch's own sync debug mode finds them at its end."""
+    places: list[str] = []
     if device.type != "cuda":
-        work()
-        return []
+        yield places
+        return
     torch.cuda.set_sync_debug_mode("warn")
     try:
-        with warnings.catch_warnings(record=True) as found:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            work()
+            yield places
     finally:
         torch.cuda.set_sync_debug_mode("default")
-    return [
-        f"{'/'.join(one.filename.split('/')[-3:])}:{one.lineno}"
-        for one in found
-        if "synchroniz" in str(one.message)
-    ]
+    for warning in caught:
+        if "synchroniz" in str(warning.message):
+            places.append(f"{'/'.join(warning.filename.split('/')[-3:])}:{warning.lineno}")
 
 
-def profiled(work: Work, device: torch.device) -> dict[str, int]:
-    """Kernels that the work starts, calls that wait, and copies to the host, as the profiler counts them."""
+@contextmanager
+def profiled(device: torch.device) -> Iterator[Counter[str]]:
+    """Kernels that a block starts, calls that wait, and copies to the host, as the profiler counts them at its end."""
     from torch.profiler import ProfilerActivity, profile
 
+    counts: Counter[str] = Counter()
     kinds = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if device.type == "cuda" else [])]
-    with profile(activities=kinds) as found:
-        work()
-    counts = {event.key: event.count for event in found.key_averages()}
-
-    def total(*parts: str) -> int:
-        return sum(count for key, count in counts.items() if any(part in key for part in parts))
-
-    return {
-        "kernels": total("LaunchKernel"),
-        # The profiler itself waits once at its end.
-        "waits": total("StreamSynchronize", "DeviceSynchronize", "EventSynchronize"),
-        "copies to the host": total("Memcpy DtoH"),
-    }
+    with profile(activities=kinds) as profiler:
+        yield counts
+    for event in profiler.key_averages():
+        for name, parts in COUNTED.items():
+            if any(part in event.key for part in parts):
+                counts[name] += event.count
 
 
 @contextmanager

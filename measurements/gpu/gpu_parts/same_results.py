@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -19,7 +21,7 @@ import torch
 from torch import Tensor
 
 from gpu_parts import ROOT, models, vectors
-from gpu_parts.measuring import profiled, waits, without_graph
+from gpu_parts.measuring import COUNTED, profiled, waits, without_graph
 from gpu_parts.result import Part
 from orthoglot import catalogue
 from orthoglot.decomposers.base import Decomposition, unit
@@ -43,6 +45,7 @@ from orthoglot.study.pretraining.trainings.ems import EmsModel
 from orthoglot.training import decompose, loop
 from orthoglot.training.batching import Batch, make_batches
 from orthoglot.training.settings import DecompositionSettings
+from orthoglot.training.speed import Stopwatch
 
 CPU = torch.device("cpu")
 EIGHT = {"steps": 8, "validate_every": 8, "warmup_steps": 2, "sampling_temperature": 1.0}
@@ -195,35 +198,46 @@ def equal(a: Mapping[str, Tensor], b: Mapping[str, Tensor]) -> bool:
 def counted(part: Part, name: str, work: Callable[[], object], steps: int) -> None:
     """What waits within the loop of steps: validation, reading terms and preparation are left out."""
     inside: list[str] = []
-    kernels: dict[str, int] = {}
-    train = loop._train
-
-    def watched(*arguments: Any, **more: Any) -> Any:
-        found: list[Any] = []
-        inside.extend(waits(lambda: found.append(train(*arguments, **more)), part.device))
-        return found[0]
-
-    with mock.patch.object(loop, "_train", watched):
-        work()
+    for places in during_steps(lambda: waits(part.device), work):
+        inside += places
+    kernels: Counter[str] = Counter()
     # On a CPU there is nothing to count, and counting is slow: one trial suffices.
     if part.on_gpu or name == "SEED":
-        with mock.patch.object(loop, "_train", lambda *a, **k: _profiled(train, kernels, part.device, a, k)):
-            work()
+        kernels.update(dict.fromkeys(COUNTED, 0))
+        for counts in during_steps(lambda: profiled(part.device), work):
+            kernels.update(counts)
     # Terms are read every 50 steps and at the end of an epoch, which is what `_Terms.read` is for.
-    places = sorted({place for place in inside if "training/loop.py" not in place})
+    waiting = sorted({place for place in inside if "training/loop.py" not in place})
     part.row(
         "Waiting within steps",
         what=name,
-        places=len(places),
-        **{"where": ", ".join(places) or "nowhere", "steps profiled": steps, **kernels},
+        places=len(waiting),
+        **{
+            "where": ", ".join(waiting) or "nowhere",
+            "steps profiled": steps,
+            **dict.fromkeys(COUNTED, 0),
+            **kernels,
+        },
     )
 
 
-def _profiled(train: Any, kernels: dict[str, int], device: torch.device, given: Any, more: Any) -> Any:
-    found: list[Any] = []
-    for key, value in profiled(lambda: found.append(train(*given, **more)), device).items():
-        kernels[key] = kernels.get(key, 0) + value
-    return found[0]
+def during_steps(measure: Callable[[], AbstractContextManager[Any]], work: Callable[[], object]) -> list[Any]:
+    """What is measured while the steps of each epoch of a training are timed."""
+    results: list[Any] = []
+    with ExitStack() as measuring:
+
+        class Watch(Stopwatch):
+            def start(self) -> None:
+                super().start()
+                results.append(measuring.enter_context(measure()))
+
+            def stop(self) -> None:
+                measuring.close()
+                super().stop()
+
+        with mock.patch.object(loop, "Stopwatch", Watch):
+            work()
+    return results
 
 
 def ems_settings(part: Part, **changed: Any) -> EmsSettings:

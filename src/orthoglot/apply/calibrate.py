@@ -18,7 +18,7 @@ from orthoglot.decomposers.own_mean import adaptable, centred
 from orthoglot.errors import DataError
 from orthoglot.progress import Done, weighed
 from orthoglot.search.exact_or_cells import search
-from orthoglot.search.margins import Margin, Mined, Strategy, both_cosines, curve, mine_found
+from orthoglot.search.margins import Margin, Mined, Strategy, both_cosines, curve, mine_neighbours
 from orthoglot.search.margins import mine as by_margin
 from orthoglot.search.neighbours import Nearest, nearest
 from orthoglot.statistics.intervals import wilson
@@ -162,7 +162,7 @@ def calibrate(
         ours, theirs = (vectors for _, vectors in among)
         neighbours = search(ours, theirs, neighborhood, device=device, threads=threads).nearest
         cosine = both_cosines(ours, theirs, neighbours)
-        decoys = Decoys.of(neighbours, cosine, mine_found(neighbours, cosine, margin, retrieval), margin)
+        decoys = Decoys.of(neighbours, cosine, mine_neighbours(neighbours, cosine, margin, retrieval), margin)
     shown_by_texts = decoys.threshold(target_precision) if decoys else None
     if decoys is not None:
         threshold = max(threshold, decoys.most_precise() if shown_by_texts is None else shown_by_texts)

@@ -21,7 +21,7 @@ from orthoglot.atomic import replacing
 from orthoglot.decomposers.own_mean import adaptable, mean_shift, sums
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.search.exact_or_cells import check_search, search
-from orthoglot.search.margins import Margin, Mined, Strategy, both_cosines, candidates, mine_found
+from orthoglot.search.margins import Margin, Mined, Strategy, both_cosines, candidates, mine_neighbours
 from orthoglot.text.bitext import SIDES
 from orthoglot.text.keys import normalised
 from orthoglot.usable_vectors import not_finite
@@ -105,7 +105,7 @@ def mine(
         pairs = candidates(neighbours, cosine, margin, best)
         pairs = Mined(*(column[np.argsort(-pairs.margins, kind="stable")] for column in pairs))
     else:
-        pairs = mine_found(neighbours, cosine, margin, retrieval)
+        pairs = mine_neighbours(neighbours, cosine, margin, retrieval)
         decoys = Decoys.of(neighbours, cosine, pairs, margin)
         if threshold is None:
             facts["suggested_threshold"] = decoys and decoys.suggested()

@@ -102,7 +102,9 @@ def _pool(named: Sequence[str | None], columns: Sequence[Sequence[str]], paralle
 
 def _identified(sentence: str) -> str:
     """The most probable language of a sentence; unknown without a letter."""
-    return (has_letter(sentence) and canonical_if_known(next(iter(probabilities(sentence))))) or UNKNOWN
+    if not has_letter(sentence):
+        return UNKNOWN
+    return canonical_if_known(next(iter(probabilities(sentence)))) or UNKNOWN
 
 
 def _check_count(count: int) -> None:

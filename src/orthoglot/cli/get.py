@@ -110,6 +110,7 @@ def _published_ems(
 ) -> None:
     """Convert the checkpoint that EMS's authors publish to a new encoder folder."""
     from orthoglot.atomic import building
+    from orthoglot.catalogue_entries import known
     from orthoglot.encoders.kinds.ems import EmsSizes
     from orthoglot.settings import checked
 
@@ -117,6 +118,8 @@ def _published_ems(
         raise ConfigError(
             f"encoder {name}: an EMS encoder takes a FILE of its authors, and a network that starts from scratch"
         )
+    for key in settings.network:
+        known(key, [*EmsSizes.model_fields, "start", "tokenizer"], f"encoders.{name}.network")
     sizes = {key: value for key, value in settings.network.items() if key in EmsSizes.model_fields}
     try:
         network = checked(EmsSizes, sizes)

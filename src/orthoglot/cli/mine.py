@@ -134,7 +134,9 @@ def mine(
         order = np.argsort(last, kind="stable")
         pairs, last = Mined(*(column[order] for column in pairs)), last[order]
         chances = np.where(last, 0.0, known.probability(pairs.margins)) if known else pairs.margins
-        names = [*mining.COLUMNS, *(["source_line", "target_line"] if numbers else [])]
+        names = [*mining.COLUMNS]
+        if numbers:
+            names += ["source_line", "target_line"]
         if known:
             names.append("probability")
 
@@ -142,8 +144,12 @@ def mine(
             for start in range(0, len(last), AT_ONCE):
                 batch = (column[start : start + AT_ONCE].tolist() for column in (*pairs, chances))
                 for i, j, value, chance in zip(*batch, strict=True):
-                    row = [value, ours.sentences[i], theirs.sentences[j], ours.lines[i], theirs.lines[j]]
-                    yield [*row[: 5 if numbers else 3], *([chance] if known else [])]
+                    row = [value, ours.sentences[i], theirs.sentences[j]]
+                    if numbers:
+                        row += [ours.lines[i], theirs.lines[j]]
+                    if known:
+                        row.append(chance)
+                    yield row
 
         write_rows(output, names, rows(), languages=tags, places=(1, 2), safe=safe_csv)
         summary = {

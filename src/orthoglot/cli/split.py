@@ -12,7 +12,20 @@ from orthoglot.cli import options
 from orthoglot.errors import ConfigError
 
 # Endings of files that are no lines of text.
-OTHER_FORMS = ".csv .doc .docx .html .json .odt .pdf .po .rtf .tmx .xliff .xlsx"
+OTHER_FORMS = {
+    ".csv",
+    ".doc",
+    ".docx",
+    ".html",
+    ".json",
+    ".odt",
+    ".pdf",
+    ".po",
+    ".rtf",
+    ".tmx",
+    ".xliff",
+    ".xlsx",
+}
 
 
 def split(
@@ -32,7 +45,7 @@ def split(
     Example: orthoglot split en book.txt -o sentences.txt
     """
     options.check_outputs(output)
-    if (suffix := output.suffix.lower()) in OTHER_FORMS.split():
+    if (suffix := output.suffix.lower()) in OTHER_FORMS:
         raise ConfigError(f"{output}: sentences are written as lines of text, not as {suffix}")
     options.check_lines(text)
     from orthoglot.text import sentences

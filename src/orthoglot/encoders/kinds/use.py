@@ -27,7 +27,7 @@ class PackagedUse(PackagedWeights):
     pieces: str
     """Path of the SentencePiece model within the package."""
     pieces_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    """Of that file."""
+    """The SHA-256 of that file."""
 
     @property
     def files(self) -> dict[str, str]:

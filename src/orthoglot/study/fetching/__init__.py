@@ -1,1 +1,1 @@
-"""OPUS: what it holds, under which licence, and how its archives are fetched."""
+"""Files from the network: OPUS and other addresses, with licences, digests and a forecast of their sizes."""

@@ -86,7 +86,7 @@ class FineTuningSettings(Settings):
     seeds: Annotated[list[Whole], Field(min_length=1)] = [42]
     """Seeds of the trainings [XTREME: 42]: of new weights, the order of the items, and dropout."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """That matrix products work in."""
+    """The precision of matrix products."""
     recipes: dict[Name, Changes] = {}
     """What is otherwise, by form of the training data (`pairs`, `choices`, ...) or by benchmark that is trained on;
     the benchmark's comes first."""

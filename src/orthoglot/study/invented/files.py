@@ -17,7 +17,21 @@ from orthoglot.study.invented.finetuning_sets import TIMES, write_taught
 from orthoglot.study.invented.grammar import CONCEPTS, GRAMMARS, Language, invent
 from orthoglot.study.invented.meanings import NAMES, YEARS, Frame, freely, overlap, sample, variation
 
-FOLDERS = "opus mono dictionaries retrieval nway similarity quality labels inference choices documents answers mining"
+FOLDERS = (
+    "opus",
+    "mono",
+    "dictionaries",
+    "retrieval",
+    "nway",
+    "similarity",
+    "quality",
+    "labels",
+    "inference",
+    "choices",
+    "documents",
+    "answers",
+    "mining",
+)
 SHARED = 0.2  # share of a pair's sentences that other pairs have too, as in real pivot-centric corpora
 README = """Corpus Name: Mini
      Package: Mini.{pair} in Moses format
@@ -59,7 +73,7 @@ def generate(settings: MiniSettings, output: Path) -> None:
         ConfigError: a language without a grammar, or no language other than the pivot.
     """
     sizes = _sizes(settings)
-    for folder in FOLDERS.split():
+    for folder in FOLDERS:
         (output / folder).mkdir()
     languages = {code: invent(code, settings.seed, settings.synonyms) for code in sizes}
     pivot = languages[settings.pivot]

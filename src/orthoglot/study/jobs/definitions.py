@@ -46,11 +46,21 @@ def definitions(
         for name in _defined(statement, imported):
             parts.setdefault(name, []).append(statement)
     # Another module may import from this one what this one imports.
-    result = {name: Definition("", [target], {}, []) for name, target in imported.items() if _is_ours(target)}
+    result = {
+        name: Definition("", ours, {}, [])
+        for name, targets in imported.items()
+        if (ours := sorted(filter(_is_ours, targets)))
+    }
+    defined = {part: {f"{module}:{part}"} for part in parts}
     for name, nodes in parts.items():
-        names = {part: f"{module}:{part}" for part in parts} | imported | _imported(nodes)
-        used = {_target(dotted, names) for node in nodes for dotted in _names(node)}
-        runs = {f"{target}:" for target in _imported(nodes if name else others).values()}
+        inside = _imported(nodes)
+        used = {
+            target
+            for dotted in chain.from_iterable(map(_names, nodes))
+            for names in (defined, imported, inside)
+            for target in _targets(dotted, names)
+        }
+        runs = {f"{target}:" for targets in (inside if name else imported).values() for target in targets}
         code = "".join(map(shape, nodes))
         result[name] = Definition(
             code,
@@ -73,14 +83,16 @@ def _run(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
             yield statement
 
 
-def _defined(statement: ast.stmt, imported: dict[str, str]) -> list[str]:
+def _defined(statement: ast.stmt, imported: dict[str, set[str]]) -> list[str]:
     """The names that a statement of a module defines; "" if it has an effect of its own when it runs."""
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return []
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         # A decorator from elsewhere registers nothing here.
         roots = (next(_names(decorator), "").partition(".")[0] for decorator in statement.decorator_list)
-        outside = all(not imported.get(root, PACKAGE).startswith(PACKAGE) for root in roots)
+        outside = not any(
+            target.startswith(PACKAGE) for root in roots for target in imported.get(root, {PACKAGE})
+        )
         return [statement.name] if outside else ["", statement.name]
     if not isinstance(statement, ast.Assign | ast.AnnAssign):
         return [""]
@@ -90,16 +102,20 @@ def _defined(statement: ast.stmt, imported: dict[str, str]) -> list[str]:
     return names if len(names) == len(places) else [""]
 
 
-def _imported(statements: Iterable[ast.AST]) -> dict[str, str]:
-    """What the imports within some statements stand for, by the name that they have there."""
-    return {
-        alias.asname or alias.name.partition(".")[0]: f"{node.module}.{alias.name}"
-        if isinstance(node, ast.ImportFrom)
-        else alias.name
-        for node in chain.from_iterable(map(ast.walk, statements))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    }
+def _imported(statements: Iterable[ast.AST]) -> dict[str, set[str]]:
+    """All that the imports within some statements stand for, by the name that they have there."""
+    imported: dict[str, set[str]] = {}
+    for node in chain.from_iterable(map(ast.walk, statements)):
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        for alias in node.names:
+            full = f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
+            root = full.partition(".")[0]
+            if isinstance(node, ast.Import) and not alias.asname:
+                imported.setdefault(root, set()).add(root)
+            name = full if isinstance(node, ast.Import) else alias.name
+            imported.setdefault(alias.asname or name, set()).add(full)
+    return imported
 
 
 def _names(node: Any) -> Iterator[str]:
@@ -117,11 +133,11 @@ def _names(node: Any) -> Iterator[str]:
                 yield from _names(part)
 
 
-def _target(dotted: str, names: dict[str, str]) -> str:
-    """What a name with attributes stands for; empty for a variable, and what Python itself has."""
+def _targets(dotted: str, names: dict[str, set[str]]) -> Iterator[str]:
+    """What a name with attributes may stand for: nothing for a variable, and for what Python itself has."""
     root, _, rest = dotted.partition(".")
-    target = names.get(root, "")
-    return f"{target}.{rest}" if rest and target and ":" not in target else target
+    for target in names.get(root, ()):
+        yield f"{target}.{rest}" if rest and ":" not in target else target
 
 
 def _is_ours(target: str) -> bool:

@@ -144,7 +144,7 @@ class Job:
         return read
 
     def code(self) -> str:
-        """A digest of the modules that the job runs."""
+        """A digest of the code that the job uses."""
         return digests.digest(self._parts()["code"])
 
     def _parts(self) -> dict[str, Any]:

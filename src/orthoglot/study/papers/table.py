@@ -56,8 +56,6 @@ from orthoglot.study.tasks.registry import NWAY
 
 TEMPLATE = Path(__file__).with_name("table.html.j2")
 Show = Callable[[PaperCell], Cell]
-# The file of languages of a report that has none.
-NOT_STATED = '{"languages": [], "known": {}}'
 logger = logging.getLogger(__name__)
 
 
@@ -123,8 +121,10 @@ def write_results(paper: str, results: Path, output: Path) -> None:
     folder = results if results.is_dir() else results.parent
     path = folder / LANGUAGES
     try:
-        coverage = json.loads(path.read_text(encoding="utf-8") if holds(path) else NOT_STATED)
-        languages, known = coverage["languages"], coverage["known"]
+        languages, known = [], {}
+        if holds(path):
+            coverage = json.loads(path.read_text(encoding="utf-8"))
+            languages, known = coverage["languages"], coverage["known"]
     except (ValueError, LookupError, TypeError) as error:
         raise DataError(f"{path}: cannot be read ({error})") from error
     maps: dict[str, dict[str, TextMap]] = {}

@@ -40,7 +40,7 @@ class TokenizerSettings(Settings):
     """Split words by Moses' rules for the language (the paper's; cannot be exported) or by one rule for all
     (`unicode`)."""
     segmenters: dict[Language, SegmenterName] = {}
-    """With `words: moses`, what cuts text of a language without spaces into words; the paper's are
+    """What cuts text of a language without spaces into words, with `words: moses`; the paper's are
     `{zh: jieba, ja: jumanpp, th: moses, my: moses}`. A language that is not named is only lower-cased. `rjieba` is
     faster than `jieba`, `sudachi`, `mecab` and `characters` need no program but a Python package or none; all of them
     cut differently."""
@@ -118,7 +118,7 @@ class TrainingSettings(EncoderEntry):
     """Processes, one per GPU, that `torchrun` starts on this machine; each has `batch_size` pairs of a
     step."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """Of the matrix products; softmaxes, losses and the optimiser always use float32."""
+    """The precision of matrix products; softmaxes, losses and the optimiser always use float32."""
     threads: Count = 2
     """CPU threads of a process."""
     seed: int = 1

@@ -46,6 +46,7 @@ class Bitext:
 
     @property
     def sides(self) -> tuple[Ragged, Ragged]:
+        """The token ids of source and target."""
         return self.source, self.target
 
     def languages_of(self, rows: np.ndarray) -> np.ndarray:

@@ -231,8 +231,8 @@ def share_of_peak(step: int, *, warmup: int, steps: int, shape: Shape) -> float:
         step: From 0.
         warmup: Steps of linear rise; 0 starts at the peak.
         steps: Steps of the whole training.
-        shape: The f: constant, linear, cosine or slow_cosine. The last is the schedule of EMS's code: a cosine over 15
-            epochs of which 3 are run (docs/papers.md#ems-schedule).
+        shape: Which f: constant, linear, cosine or slow_cosine. The last is the schedule of EMS's code, a cosine over
+            15 epochs of which 3 are run (docs/papers.md#ems-schedule).
     """
     rise = min(1.0, (step + 1) / warmup) if warmup else 1.0
     done = min(1.0, step / max(1, steps))

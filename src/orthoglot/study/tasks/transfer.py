@@ -99,6 +99,7 @@ class Transfer:
 
     @property
     def measure(self) -> str:
+        """The measure of the benchmark's scoring."""
         return MEASURED[self.texts.scoring][0]
 
     @property

@@ -37,7 +37,7 @@ class DrawnSettings(WithPivot):
     seed: int = 1
     """Seed of the draw."""
     listed: bool = True
-    """As of a corpus of OPUS: false for a release that the catalogue of opustools does not have."""
+    """Whether the catalogue of opustools has the release, as for a corpus of OPUS."""
 
     @model_validator(mode="after")
     def _pairs_are_pairs(self) -> Self:

@@ -18,7 +18,7 @@ class Phase(Settings):
     batch_size: Annotated[int, Field(ge=2)]
     """Sentence pairs of a step in each process, or sentences where they have no pair."""
     learning_rate: Positive = 4e-5
-    """Of the encoder, at its peak; 5e-4 in the paper, 4e-5 in Emma-X's code."""
+    """The learning rate of the encoder at its peak; 5e-4 in the paper, 4e-5 in Emma-X's code."""
     classifier_rate: Positive
     """Learning rate of the classifier."""
     warmup_steps: Whole
@@ -49,7 +49,7 @@ class ParallelPhase(Phase):
     between the anchor and any candidate, ranked by the prior (`released`; docs/papers.md#emma-x-virtual,
     docs/papers.md#emma-x-virtual-rank)."""
     temperature: Positive = 0.04
-    """Of the contrastive loss."""
+    """The temperature of the contrastive loss."""
     smoothing: Share = 0.0
     """Label smoothing of the ranks (docs/papers.md#emma-x-smoothing)."""
 
@@ -99,7 +99,7 @@ class MaskedLanguageModelling(Settings):
     """A further task of the encoder in both phases, as in Emma-X's code (docs/papers.md#emma-x-mlm-reading)."""
 
     weight: NotNegative = 0.0
-    """Of its loss, the cross-entropy of hidden tokens in nats; 0 leaves it out, Emma-X's code has 1. Needs a
+    """The weight of its loss, the cross-entropy of hidden tokens in nats; 0 leaves it out, Emma-X's code has 1. Needs a
     checkpoint of the RoBERTa family with its head."""
 
 
@@ -114,7 +114,7 @@ class EmmaXSettings(TrainingSettings):
     queue: Whole = 256
     """Keys of earlier steps among the candidates."""
     momentum: Share = 0.999
-    """Of the encoder that makes the keys, per step."""
+    """The momentum of the encoder that makes the keys, per step."""
     mlm: MaskedLanguageModelling = MaskedLanguageModelling()
     """Masked language modelling as a further task."""
     parallel: ParallelPhase

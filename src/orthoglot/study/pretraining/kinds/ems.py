@@ -19,7 +19,7 @@ class EmsSettings(PretrainingSettings):
     serves_as = frozenset({"start", "teacher"})
     kind: Literal["ems"]
     target: Literal["xtr", "ugt"] = "xtr"
-    """Of the reconstruction: the other side's bag of tokens (`xtr`), or that and a hidden token (`ugt`)."""
+    """What is reconstructed: the other side's bag of tokens (`xtr`), or that and a hidden token (`ugt`)."""
     bag: Literal["counts", "distinct"] = "counts"
     """A repeated token weighs its count (`counts`), or 1 as any other (`distinct`, EMS's code.
 
@@ -38,7 +38,7 @@ class EmsSettings(PretrainingSettings):
     projection_width: Whole = 128
     """Width of the contrastive head; 0 compares the sentence vectors themselves."""
     temperature: Positive = 0.1
-    """Of the contrastive loss."""
+    """The temperature of the contrastive loss."""
     margin: NotNegative = 0.0
     """Subtracted from a pair's own cosine before the temperature (additive margin softmax; 0.3 in LaBSE)."""
     negatives: Literal["local", "gathered"] = "local"
