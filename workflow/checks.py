@@ -188,7 +188,7 @@ class EncoderChecks:
             places = "; ".join(f"{code} comes from {', '.join(self._sources(code))}" for code in missing)
             raise ConfigError(
                 f"encoders.{name}: does not cover {', '.join(missing)} of the preset's data: {places}; "
-                f"it covers {', '.join(sorted(covered))}"
+                f"it covers {', '.join(sorted(covered))}; `embedding: {{unseen_languages: true}}` takes them, too"
             )
 
     def _sources(self, language: str) -> list[str]:

@@ -610,7 +610,7 @@ def test_few_test_pairs_come_with_a_warning(
         (["a,b,c"], ["en-gn"], "a b c: give one file, or a source and its translation"),
         (["-", "-"], ["en-gn", "en-ay"], "only one --bitext can be standard input"),
         (["a.csv,b.csv"], ["en-gn"], "say --columns, one of each file"),
-        (["a.tmx,b.tmx"], ["en-gn"], "a translation memory holds both languages; name one file"),
+        (["a.tmx,b.tmx"], ["en-gn"], "a file of this form holds both languages; name one file"),
         (["a.tsv"], ["gn"], "write two codes and a hyphen"),
         (["a.tsv"], ["en-grn"], 'write it "en-gn"'),
         (["a.tmx"], ["pt_BR-pt_PT"], "pt_BR and pt_PT are one language, pt"),

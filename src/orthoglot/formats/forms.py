@@ -32,7 +32,7 @@ def form_of(paths: Sequence[str], endings: Mapping[str, str] = ENDINGS) -> str:
     """The form of a user's files by their names.
 
     Raises:
-        ConfigError: a translation memory is not the only file, or is compressed where its form is not.
+        ConfigError: a file that holds both languages is not the only one, or is compressed where its form is not.
     """
     forms = [endings.get(ending_of(Path(path)), "local") for path in paths]
     for path, form in zip(paths, forms, strict=True):
@@ -48,7 +48,7 @@ def _packed(path: str | Path) -> ConfigError:
 
 def _check_alone(paths: Sequence[str], forms: set[str]) -> None:
     if len(paths) > 1 and forms not in ({"local"}, {"csv"}):
-        raise ConfigError(f"{', '.join(paths)}: a translation memory holds both languages; name one file")
+        raise ConfigError(f"{', '.join(paths)}: a file of this form holds both languages; name one file")
 
 
 def form_of_content(path: Path) -> str:

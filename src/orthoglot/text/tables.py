@@ -103,9 +103,12 @@ def open_table(
     places = [] if sides and not columns else places_of(path, first, columns or range(1, len(first) + 1))
     stated = _languages_in([first[place] for place in places[:2]], head_rows)
     if not columns and not sides and len(first) not in widths:
+        advice = "say which have sentences, e.g. --columns 2,3"
+        if len(first) == 1:
+            advice = "give its translation as a second file, or a table with a column for each side"
         raise DataError(
             f"{path}: line 1 has {len(first)} columns, not {' or '.join(map(str, widths))}, and no names source and "
-            "target; say which have sentences: --columns 2,3"
+            f"target; {advice}"
         )
     if sides and not columns:
         places = places_of(path, first, sides)
