@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional
 
-from orthoglot.study.pretraining.objectives import bags as module
+from orthoglot.study.pretraining.objectives import token_bags as module
 from orthoglot.study.pretraining.objectives.token_bags import Bags, bags_of, divergence
 
 SENTENCE = [2, 3, 3, 1]
