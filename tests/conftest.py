@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 import torch
@@ -23,6 +25,16 @@ def _level_of_the_log() -> Iterator[None]:
     """Commands that print little set the level for their process, which here is that of all tests."""
     yield
     logging.getLogger("orthoglot").setLevel(logging.NOTSET)
+
+
+@pytest.fixture
+def without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test in which a connection is an error."""
+
+    def refused(*_: Any) -> NoReturn:
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket.socket, "connect", refused)
 
 
 @pytest.fixture(scope="session")

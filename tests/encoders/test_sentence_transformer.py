@@ -188,18 +188,14 @@ def test_identity_follows_every_module(model: Path, tmp_path: Path, name: str) -
     assert identity(folder) != before
 
 
-def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*arguments: object, **options: object) -> None:
-        raise AssertionError("a socket was opened")
-
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch, without_a_network: None) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr("socket.socket.connect", refused)
 
 
 def test_a_real_checkpoint_gives_the_librarys_vectors_through_both_kinds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, offline: None
 ) -> None:
-    _no_network(monkeypatch)
     place = get_model_path()
     sentences = ["A cat.", "The quick brown fox jumps over the lazy dog.", "word " * 400, "Ça va? 猫"]
     expected = SentenceTransformer(str(place), device="cpu").encode(sentences)
@@ -218,8 +214,7 @@ def test_a_real_checkpoint_gives_the_librarys_vectors_through_both_kinds(
     np.testing.assert_allclose(found, means, atol=1e-5)
 
 
-def test_a_real_checkpoint_finds_the_paraphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _no_network(monkeypatch)
+def test_a_real_checkpoint_finds_the_paraphrase(tmp_path: Path, offline: None) -> None:
     encoder = load_encoder(_link(tmp_path / "e", get_model_path(), max_tokens=256), "cpu")
     query, near, far = encoder.encode(
         ["A man is playing a guitar.", "Someone plays the guitar.", "The stock market fell today."], "", 8

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import socket
 from pathlib import Path
-from typing import Any, NoReturn
 
 import pytest
 from click.testing import Result
@@ -19,12 +17,8 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(autouse=True)
-def _in_an_empty_folder_without_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: Any) -> NoReturn:
-        raise AssertionError("a socket was opened")
-
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_a_network: None) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(socket.socket, "connect", refused)
 
 
 def run(*arguments: str) -> Result:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from contextlib import closing
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, NoReturn
 
 import pytest
 from opus_settings import opus_settings
@@ -25,13 +23,7 @@ from orthoglot.study.corpora.kinds.opus import OpusSettings, Preprocess
 from orthoglot.study.fetching import catalogue as opus_catalogue
 from orthoglot.study.fetching.catalogue import archives, entries, left_out, table
 
-
-@pytest.fixture(autouse=True)
-def _without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: Any) -> NoReturn:
-        raise AssertionError("a socket was opened")
-
-    monkeypatch.setattr(socket.socket, "connect", refused)
+pytestmark = pytest.mark.usefixtures("without_a_network")
 
 
 @pytest.fixture
