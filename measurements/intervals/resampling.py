@@ -98,18 +98,18 @@ def scipy_bootstrap(column: Column) -> object:
 def times(folder: Path) -> None:
     """Print a line per metric and way."""
     for metric in MEASURES["correlation"]:
-        columns = SharedColumns()
+        shared = SharedColumns()
         for key, scores in read_scores(folder / "scores.npz").items():
             if key.measure == "correlation" and not np.isnan(scores.values).any():
-                columns.add(" ".join(map(str, key)), scores, metric)
+                shared.add(" ".join(map(str, key)), scores, metric)
         ways: dict[str, Callable[[], object]] = {
-            "shared draws": lambda found=columns.columns: draw(found),
-            "own draws": lambda found=columns.columns: [draw([one]) for one in found],
+            "shared draws": lambda columns=shared.columns: draw(columns),
+            "own draws": lambda columns=shared.columns: [draw([column]) for column in columns],
         }
         if metric.name == "pearson":
-            ways["scipy"] = lambda found=columns.columns: [scipy_bootstrap(one) for one in found]
+            ways["scipy"] = lambda columns=shared.columns: [scipy_bootstrap(column) for column in columns]
         for way, work in ways.items():
-            sys.stdout.write(f"{metric.name}, {len(columns.columns)} columns, {way}: {seconds(work)}\n")
+            sys.stdout.write(f"{metric.name}, {len(shared.columns)} columns, {way}: {seconds(work)}\n")
 
 
 if __name__ == "__main__":

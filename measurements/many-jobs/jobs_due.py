@@ -133,11 +133,13 @@ def changes(revision: str, until: str, count: int) -> list[set[str]]:
         if status[0] in "MR" and path.endswith(".py") and commit in edited:
             then, since, module = code(before), code(after), module_of(path)
             for name in {*then, *since}:
-                if then.get(name) != since.get(name):
-                    here = name in now.get(module, ())
-                    moved = homes[name] if name and not here else ()
-                    edited[commit] |= {f"{place}:{name}" for place in moved or [module]}
-                    edited[commit] |= {module} if not here and not moved else set()
+                if then.get(name) == since.get(name):
+                    continue
+                here = name in now.get(module, ())
+                moved = homes[name] if name and not here else ()
+                edited[commit] |= {f"{place}:{name}" for place in moved or [module]}
+                if not here and not moved:
+                    edited[commit].add(module)
     return list(edited.values())
 
 

@@ -100,17 +100,17 @@ def rows_of(model: Model, texts: dict[tuple[str, str], Pairs]) -> Iterator[dict[
                     )
 
 
-def told(found: Calibration, margins: np.ndarray, right: np.ndarray, gold: int) -> dict[str, object]:
+def told(calibration: Calibration, margins: np.ndarray, right: np.ndarray, gold: int) -> dict[str, object]:
     """What was printed, and what is true."""
-    kept = margins >= found.threshold
-    count, hits = int(kept.sum()), int(right[kept].sum())
+    mined = margins >= calibration.threshold
+    count, hits = int(mined.sum()), int(right[mined].sum())
     precision, recall = hits / max(count, 1), hits / gold
-    assert found.expected_precision  # there are texts
-    assert found.expected_recall
-    printed = {"precision": found.expected_precision, "recall": found.expected_recall}
+    assert calibration.expected_precision  # there are texts
+    assert calibration.expected_recall
+    printed = {"precision": calibration.expected_precision, "recall": calibration.expected_recall}
     return {
         "pairs": count,
-        "promised": int(found.promised),
+        "promised": int(calibration.promised),
         **{
             f"{measure}{end}": f"{value:.4f}"
             for measure, values in printed.items()
@@ -134,18 +134,18 @@ def table(path: Path) -> str:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for title, same in (("of the same kind", True), ("of another kind", False)):
-        for rule, promised in (("promised", "1"), ("not promised", "0")):
-            some = [
+        for precision, promised in (("promised", "1"), ("not promised", "0")):
+            runs = [
                 row for row in rows if (row["known"] == row["text"]) == same and row["promised"] == promised
             ]
             # From 0 to 1 nothing is printed.
             told_rows = [
-                row for row in some if (row["precision_low"], row["precision_high"]) != ("0.0000", "1.0000")
+                row for row in runs if (row["precision_low"], row["precision_high"]) != ("0.0000", "1.0000")
             ]
             holds = [_mean(told_rows, measure) for measure in ("precision_holds", "recall_holds")]
-            means = [_mean(some, measure) for measure in ("below", "true_precision", "true_recall")]
+            means = [_mean(runs, measure) for measure in ("below", "true_precision", "true_recall")]
             lines.append(
-                f"| {title} | {rule} | {len(some)} | {len(told_rows)} | {' | '.join([*holds, *means])} |"
+                f"| {title} | {precision} | {len(runs)} | {len(told_rows)} | {' | '.join([*holds, *means])} |"
             )
     return "\n".join(lines)
 

@@ -295,8 +295,8 @@ def shown_align(found: list[dict[str, Any]]) -> None:
     table(
         ["Aligner", *map(" ".join, names), "Seconds"],
         [
-            [aligner, *map(f1_of, of_one), f"{sum(row['seconds'] for row in of_one):.1f}"]
-            for aligner, of_one in by_aligner.items()
+            [aligner, *map(f1_of, texts), f"{sum(row['seconds'] for row in texts):.1f}"]
+            for aligner, texts in by_aligner.items()
         ],
     )
 

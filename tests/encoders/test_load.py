@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
 
+from orthoglot.encoders import folder as folders
 from orthoglot.encoders.folder import identity
 
 
@@ -33,3 +35,16 @@ def test_editing_a_file_changes_the_identity_if_it_decides_vectors(
     before = identity(tmp_path)
     (tmp_path / name).write_text("after")
     assert (identity(tmp_path) != before) == decisive
+
+
+def test_a_folder_that_is_its_own_checkpoint_counts_twice_and_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "encoder.json").write_text('{"kind": "mlm"}')
+    (tmp_path / "config.json").write_text("{}")
+    read: list[Path] = []
+    digest = folders.file_digest
+    monkeypatch.setattr(folders, "file_digest", lambda path: read.append(path) or digest(path))
+    line = f"config.json {hashlib.sha256(b'{}').hexdigest()}\n"
+    assert identity(tmp_path) == hashlib.sha256(f'{{"kind": "mlm"}}{line}{line}'.encode()).hexdigest()
+    assert read == [tmp_path / "config.json"]

@@ -212,12 +212,7 @@ def counted(part: Part, name: str, work: Callable[[], object], steps: int) -> No
         "Waiting within steps",
         what=name,
         places=len(waiting),
-        **{
-            "where": ", ".join(waiting) or "nowhere",
-            "steps profiled": steps,
-            **dict.fromkeys(COUNTED, 0),
-            **kernels,
-        },
+        **{"where": ", ".join(waiting) or "nowhere", "steps profiled": steps, **kernels},
     )
 
 

@@ -17,9 +17,8 @@ from orthoglot.errors import DataError
 if TYPE_CHECKING:
     from orthoglot.decomposers.architectures.plda import Prior
 
-WORSE = (
-    0.01  # nats by which the loss of held-out pairs may exceed that of the undivided vector without a warning
-)
+# Nats by which the loss of held-out pairs may exceed that of the undivided vector without a warning.
+WORSE = 0.01
 logger = logging.getLogger(__name__)
 
 

@@ -19,7 +19,7 @@ def view(
     """One view of sentence vectors (N, D) of one language, (N, D) float32.
 
     Args:
-        decomposer: None gives the sentence view only; another one is then a DataError.
+        decomposer: None gives the sentence view only; other views are then a DataError.
         partner: The other language of the pair, if there is a pair.
     """
     if name == "sentence":

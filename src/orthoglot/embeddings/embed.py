@@ -109,7 +109,8 @@ def embed(
                 work(shard, meter.add)
         else:
             threads = 1 if devices[0] == "cpu" else torch.get_num_threads()
-            start = partial(_start, encoder_folder, files, settings, threads, earlier, made_by)
+            copied_from = None if known is None else earlier
+            start = partial(_start, encoder_folder, files, settings, threads, copied_from, made_by)
             in_processes(start, devices, missing, meter.add)
     _assemble(files, shards, output / VECTORS)
     description = card(encoder_folder)

@@ -2,8 +2,8 @@
 
 A word is its characters, the last one with the mark </w>. The neighbours of the earliest merge are joined, from left to
 right, until none is left to join. A subword that is not in the vocabulary is then taken apart again into the two that
-it was joined of, and so on down to characters, which stay even if the vocabulary lacks them. Each subword but a word's
-last ends in "@@".
+it was joined of, and so on. Characters stay even if the vocabulary lacks them. Each subword but a word's last ends in
+"@@".
 
 Source: https://github.com/glample/fastBPE; docs/papers.md#laser1-text.
 """

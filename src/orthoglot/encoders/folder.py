@@ -69,10 +69,10 @@ def load_encoder(folder: Path, device: str = "auto", precision: Precision = "flo
         ConfigError: The kind is unknown.
         DataError: There is no such folder, or it is damaged.
     """
-    name = card(folder)["kind"]
-    if name not in kinds.names() or (load := kinds.kind(name).load) is None:
-        known = (other for other in kinds.names() if kinds.kind(other).load)
-        raise ConfigError(f"encoder {folder}: unknown kind {name!r}; known are {', '.join(known)}")
+    kind = card(folder)["kind"]
+    if kind not in kinds.names() or (load := kinds.kind(kind).load) is None:
+        known = (name for name in kinds.names() if kinds.kind(name).load)
+        raise ConfigError(f"encoder {folder}: unknown kind {kind!r}; known are {', '.join(known)}")
     return load(folder, device, precision)
 
 
@@ -91,9 +91,11 @@ def identity(folder: Path) -> str:
         for home in sorted({module.folder for module in modules(checkpoint)} - {checkpoint}):
             paths = {path for path in home.rglob("*") if path.is_file()}
             files += [(path.relative_to(checkpoint).as_posix(), path) for path in sorted(paths)]
+    # A folder that is its own checkpoint counts twice, but is read once.
+    digests = {path: file_digest(path) for path in {path for _, path in files}}
     digest = hashlib.sha256((folder / "encoder.json").read_bytes())
     for name, path in files:
-        digest.update(f"{name} {file_digest(path)}\n".encode())
+        digest.update(f"{name} {digests[path]}\n".encode())
     return digest.hexdigest()
 
 

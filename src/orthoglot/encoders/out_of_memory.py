@@ -25,7 +25,7 @@ def within_memory(
     """Do `work`; if it exhausts the device's memory, a DataError names a size that fits.
 
     Args:
-        work: What is done, and its value returned.
+        work: What is done; its value is returned.
         where: For the message, e.g. "meat, seed 1".
         setting: The setting that decides how much memory is needed.
         size: Its value.

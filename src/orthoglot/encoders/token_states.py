@@ -41,8 +41,11 @@ class ReadsPieces(Protocol):
     def pieces(self, sentences: Sequence[str], language: str, batch_tokens: int) -> list[Pieces]:
         """The tokens of each sentence with their states, and its vector.
 
-        Arguments and errors are those of `Encoder.encode`; those of `check_pieces`, and a state that is not finite, are
-        errors too.
+        The arguments are those of `Encoder.encode`.
+
+        Raises:
+            ConfigError: As `check_pieces`; or the encoder does not cover the language.
+            DataError: As `Encoder.encode`; or a state is not finite.
         """
         ...
 
@@ -60,8 +63,8 @@ def read_pieces(
     Args:
         name: The name of the encoder.
         prefix: The text before each sentence.
-        spans: Where each token that the network reads of a sentence is in the text with the prefix (T, 2); the spans of
-            its own tokens are empty.
+        spans: Where each token that the network reads of a sentence is in the text with the prefix (T, 2); empty for
+            tokens that the network adds.
         cut: Whether a sentence has more tokens.
         batch_tokens: See `Encoder.encode`.
         read: Row numbers (b,), the longest first -> states of each row (T, D), and vectors (b, D).

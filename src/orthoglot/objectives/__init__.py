@@ -58,7 +58,7 @@ def check_method(kind: str, partners: str, terms: Mapping[str, float]) -> None:
 
     Args:
         kind: The architecture; one that is not trained takes neither terms nor partners.
-        partners: Name of the partner rule.
+        partners: Name of the partner rule; `none` gives no partners.
         terms: Weight by term name.
     Raises:
         ConfigError: Names the combination; for an unknown term the known names, nearest first.

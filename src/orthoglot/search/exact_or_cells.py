@@ -31,7 +31,7 @@ def limit(device: str) -> int:
 
 
 def check_search(n: int, m: int, device: str = "cpu") -> None:
-    """Check that n by m sentences can be searched on a device: beyond `limit` similarities, faiss is needed."""
+    """Check that n by m sentences can be searched on a device; beyond its `limit`, a ConfigError without faiss."""
     if n * m > limit(device):
         check_faiss()
 

@@ -23,9 +23,10 @@ def fits(vectors: Tensor, device: torch.device) -> bool:
 
 
 def gathered(vectors: Tensor, rows: Tensor, device: torch.device) -> Tensor:
-    """Rows (R,) of vectors (N, D) on a device, (R, D): the same numbers wherever vectors and row numbers are.
+    """Some rows of vectors (N, D) on a device, (R, D): the same numbers wherever the vectors are.
 
-    Rows in host memory are copied through pinned memory, and nothing waits for the device.
+    The row numbers (R,) are in the same memory as the vectors. Rows in host memory are copied through pinned memory,
+    and nothing waits for the device.
     """
     if vectors.device.type == device.type:
         return vectors.index_select(0, rows)
@@ -35,7 +36,10 @@ def gathered(vectors: Tensor, rows: Tensor, device: torch.device) -> Tensor:
 
 
 def inputs(vectors: Tensor, batch: Batch, device: torch.device) -> tuple[Tensor, ...]:
-    """Sentence vectors (2B, D) of a batch, rows of vectors (N, D), and its other tensors in order, on a device."""
+    """Sentence vectors (2B, D) of a batch and its other tensors, in their order, on the device of the maps.
+
+    The batch has rows of `vectors` (N, D), and is in the same memory: the device or the host.
+    """
     ids = [batch.language_id, batch.other, batch.peer, batch.active]
     if vectors.device.type != device.type:
         ids = [placed(tensor, device) for tensor in ids]

@@ -197,8 +197,8 @@ def fit(
     if history:
         number = best_epoch(history)
         value = history[number][f"valid.{criterion.name}"]
-        kept = f"kept epoch {number + 1} of {len(history)}, validation {criterion.name} {value:.6g}"
-        logger.info("%s: %s", label, kept)
+        ending = f"kept epoch {number + 1} of {len(history)}, validation {criterion.name} {value:.6g}"
+        logger.info("%s: %s", label, ending)
     else:
         logger.info("%s: untrained, as no step was requested", label)
     if patience is not None and not out_of_patience(history, patience):

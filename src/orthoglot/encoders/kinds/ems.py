@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from pydantic import model_validator
 
 from orthoglot.encoders.kinds import Kind, pretrained
@@ -23,7 +25,7 @@ class Transformer(Settings):
     """Tokens of a sentence at most; longer ones are truncated."""
 
     @model_validator(mode="after")
-    def _heads_share_the_width(self) -> Transformer:
+    def _heads_share_the_width(self) -> Self:
         if self.width % self.heads:
             raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
         return self

@@ -219,8 +219,7 @@ class ParallelModel(EmmaXModel):
     def _mixed_as_released(self, compared: Comparison, draws: VirtualDraws) -> tuple[Tensor, Tensor]:
         """The authors' code: every candidate is mixed with the anchor itself (docs/papers.md#emma-x-virtual)."""
         classifier, N, shares = self.state.classifier, self.state.ranks, draws.shares
-        uniform = shares.new_full((N,), 1 / N)
-        prior = classifier.prior.detach() if isinstance(classifier, Mixture) else uniform
+        prior = classifier.prior.detach() if isinstance(classifier, Mixture) else shares.new_full((N,), 1 / N)
         same = ~compared.valid
         same[torch.arange(len(same), device=same.device), compared.translations] = True
         ranks = objective.prior_ranks(shares, prior).masked_fill(same, 1)

@@ -80,7 +80,8 @@ class TrainableEncoder:
         """Combine a transformers model with its tokenizer.
 
         Args:
-            model, tokenizer: What is combined.
+            model: The transformers model.
+            tokenizer: Its tokenizer.
             described: `kind`, `pooling` and `max_tokens` of the encoder card.
             head: What follows the pooling, if anything: a linear map, an activation, a linear map.
             whole: `model` with its token head, if hidden tokens are predicted.
@@ -94,7 +95,7 @@ class TrainableEncoder:
         rates = (
             getattr(model.config, name, None) for name in ("hidden_dropout_prob", "dropout", "mlp_dropout")
         )
-        # of its hidden states
+        # dropout of its hidden states
         self.dropout: float = next((rate for rate in rates if rate is not None), 0.0)
         self._saved = whole or model
         self._card = {name: described[name] for name in ("kind", "pooling", "max_tokens")}
@@ -117,6 +118,7 @@ class TrainableEncoder:
             predicts: Whether hidden tokens are predicted, too, by the head of its checkpoint.
         Raises:
             ConfigError: An EMS network is to be read in another way than its own; the checkpoint has no head.
+            ConfigError, DataError, OfflineError: As `open_checkpoint`.
         """
         place, described = stated(folder, "kind", "name", "pooling", "max_tokens")
         name = described["name"]

@@ -39,8 +39,11 @@ class Apart:
     def _drawn(self, pairs: Sequence[SentencePair], folder: str) -> Rows:
         """The side of each pair that has the greater hash."""
         keys = _hashes("", folder, pairs)
-        numbers = {place: np.full(len(keys), self._places.index(place), np.int16) for place in ("", folder)}
-        return _best([(keys, _hashes(f"{place}/", folder, pairs), of) for place, of in numbers.items()])
+        candidates = []
+        for place in ("", folder):
+            number = np.full(len(keys), self._places.index(place), np.int16)
+            candidates.append((keys, _hashes(f"{place}/", folder, pairs), number))
+        return _best(candidates)
 
 
 def _hashes(start: str, folder: str, pairs: Sequence[SentencePair]) -> np.ndarray:

@@ -88,9 +88,8 @@ class EncoderNetwork(Settings):
 class TokensSettings(Settings):
     """How text is cut for training, once for all encoders that cut it alike."""
 
-    tokenizer: (
-        TokenizerSettings | None
-    )  # of a new network; None for that of the encoder that training starts from
+    # of a new network; None for the tokenizer of the encoder that training starts from
+    tokenizer: TokenizerSettings | None
     max_tokens: Count | None  # where a new network's sentences are cut; None as for that encoder
     text: Literal["corpora", "both", "apart", "none"]  # beside the pairs; see `TextPhase`
 

@@ -52,9 +52,12 @@ def validate(
 def retrieval(vectors: Tensor, sizes: Sequence[int]) -> tuple[float, float]:
     """P@1 by cosine in percent, higher is better, and its standard error in percent.
 
-    It is the mean over language pairs of these sizes, and both directions, of the vectors (2, N, D).
-    error = sqrt(sum over G language pairs of p (1 - p) / n) / G,  p their share found, n their rows: that of binomial
-    shares, where a row's two directions count as one draw.
+    P@1 is the mean over language pairs of these sizes, and both directions, of the vectors (2, N, D). The first 1,000
+    rows of a pair are its candidates.
+
+    error = sqrt(sum over G language pairs of p (1 - p) / n) / G,  p their share found, n their rows
+
+    It is the error of binomial shares; a row's two directions count as one draw.
     """
     firsts, variances = [], []
     for source, target in zip(*(side.split(list(sizes)) for side in vectors), strict=True):

@@ -21,7 +21,7 @@ class EmsSettings(PretrainingSettings):
     target: Literal["xtr", "ugt"] = "xtr"
     """What is reconstructed: the other side's bag of tokens (`xtr`), or that and a hidden token (`ugt`)."""
     bag: Literal["counts", "distinct"] = "counts"
-    """A repeated token weighs its count (`counts`), or 1 as any other (`distinct`, EMS's code.
+    """A repeated token weighs its count (`counts`), or 1 as any other (`distinct`, EMS's code).
 
     Source: docs/papers.md#ems-repeated-tokens.
     """

@@ -103,7 +103,8 @@ def pretrain_mlm(settings: MlmSettings, name: str, inputs: Inputs, run: RunOptio
     """Train on both sides of the bitext as monolingual text; write a transformers checkpoint folder.
 
     AdamW, linear warm-up and decay; languages in proportion to their sentences. The epoch with the lowest
-    validation loss is kept. The same settings and text give the same bytes on a CPU. Arguments as `make_encoder`.
+    validation loss is kept. The same settings and text give the same bytes on a CPU.
+    The arguments are those of `orthoglot.study.jobs.pretrain.make_encoder`.
     """
     torch.set_num_threads(settings.threads)
     target = resolve_device(run.device)
