@@ -289,7 +289,7 @@ def load_decomposer(folder: Path) -> Decomposer:
     """The decomposer that `Decomposer.save` wrote into `folder`.
 
     Raises:
-        DataError: a file is absent or damaged, is not as its job or `Decomposer.save` wrote it, has the format of a
+        DataError: A file is absent or damaged, is not as its job or `Decomposer.save` wrote it, has the format of a
             later version, or the weights are not those of the architecture (`Decomposer.check`).
     """
     check_whole(folder)

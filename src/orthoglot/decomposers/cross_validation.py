@@ -67,7 +67,7 @@ def choose(
     Returns:
         The settings, and their loss in nats.
     Raises:
-        DataError: no pair of languages has 10 sentence pairs.
+        DataError: No pair of languages has 10 sentence pairs.
     Source: InfoNCE: van den Oord et al., 2018; docs/papers.md#plda-choice.
     """
     large = [n for n, (source, _, _) in enumerate(blocks) if len(source) >= FEWEST]

@@ -54,13 +54,14 @@ def nearest_in_cells(
     Args:
         x, y: (n, D) and (m, D), rows of length 1.
         k: Neighbours, at least 1.
+        threads: How many threads compare at once.
         memory: GiB for the queries that are compared at once and their products. Beside them, the sample that centres
             are learnt from with its copy (8 bytes for each of 100,000 D numbers), 30 bytes for each row of y, and
             32 MiB for each thread.
     Returns:
         (n, min(k, m)) int64.
     Raises:
-        ConfigError: faiss, which keeps the best of each query, is not installed.
+        ConfigError: The library faiss, which keeps the best of each query, is not installed.
     Source: docs/papers.md#protocol-search.
     """
     check_faiss()

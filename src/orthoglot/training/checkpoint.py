@@ -25,7 +25,7 @@ def load(path: Path) -> dict[str, Any]:
     """What `save` wrote, tensors on the CPU, bit-equal.
 
     Raises:
-        DataError: the file is absent, truncated, damaged or not a checkpoint.
+        DataError: The file is absent, truncated, damaged or not a checkpoint.
     """
     if not is_archive(path):
         raise DataError(f"checkpoint {path}: absent, truncated or not a checkpoint; remove it to begin anew")

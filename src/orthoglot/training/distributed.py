@@ -45,7 +45,7 @@ def joined(expected: int, device: torch.device) -> Iterator[torch.device]:
     """Join the processes that `torchrun` started; yields this process's own device.
 
     Raises:
-        ConfigError: another number of processes than the settings say, on which the result depends.
+        ConfigError: The number of processes is not that of the settings, on which the result depends.
     """
     if expected == 1 and not started_together():
         yield device
@@ -129,7 +129,7 @@ def launch(count: int, arguments: Sequence[str], lock: IO[Any]) -> None:
     They keep `lock` open as long as they run, so that no other process begins the same work if only this one is killed.
 
     Raises:
-        DataError: one of them failed; what it said is in the log.
+        DataError: One of them failed; what it said is in the log.
     """
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}"]
     command = [*torchrun, "-m", "orthoglot", *arguments]

@@ -45,8 +45,8 @@ class Graph:
     The first steps run without it, with the same bits. An optimiser must have `capturable` set.
 
     Args:
-        updates: without schedulers, which a graph does not repeat.
-        prepare: makes what the losses get out of the tensors of a batch.
+        updates: They have no schedulers, which a graph does not repeat.
+        prepare: Makes what the losses get out of the tensors of a batch.
     """
 
     def __init__(self, updates: Sequence[Update], prepare: Callable[..., Any]) -> None:

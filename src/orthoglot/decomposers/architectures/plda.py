@@ -47,7 +47,11 @@ class Scatter:
 
     @classmethod
     def of(cls, moments: Moments, pairs: PairMoments) -> Self:
-        """The scatter that moments of unit vectors, with products, have; a DataError without translations."""
+        """The scatter that moments of unit vectors, with products, have.
+
+        Raises:
+            DataError: There are no translations, or the vectors have one number.
+        """
         count, dim = sum(pairs.counts.values()), len(moments.sums[0])
         if not count or dim < 2:
             said = f"vectors of {dim} feature(s)" if count else "0 sample(s) of translations"
@@ -151,7 +155,8 @@ def fit(
 ) -> dict[str, np.ndarray]:
     """The maps of `maps`, of translations or of their mixture with those of a prior (`Scatter.mixed`).
 
-    Moments and pairs are of unit vectors, with products. A single translation without a prior is a DataError.
+    Moments and pairs are of unit vectors, with products. A single translation without a prior is a DataError; other
+    errors are those of `Scatter.of` and `maps`.
     """
     scatter = Scatter.of(moments, pairs)
     if prior is None and sum(pairs.counts.values()) < 2:
