@@ -568,6 +568,8 @@ def test_what_cannot_be_fitted_is_refused_before_any_work(
     shutil.rmtree(tmp_path / "model")
     with pytest.raises(DataError, match=r"absent\.tsv does not exist"):
         run(tmp_path, checkpoint, texts_by_pair([str(tmp_path / "absent.tsv")], ["en-gn"]))
+    with pytest.raises(DataError, match=f"{tmp_path} is no file"):
+        run(tmp_path, checkpoint, texts_by_pair([str(tmp_path)], ["en-gn"]))
     with pytest.raises(ConfigError, match="no such folder, and as a hub id it needs a commit"):
         run(tmp_path, checkpoint, texts, encoder=Checkpoint("nobody/nothing", pooling="mean"))
     pinned = Checkpoint("nobody/nothing", revision="0" * 40, pooling="mean")

@@ -64,7 +64,7 @@ def fit(
 
     Args:
         encoder: The encoder whose vectors are split.
-        bitext: {language pair: texts}, as `arguments.texts_by_pair` makes them.
+        bitext: {language pair: texts}, as `early_checks.texts_by_pair` makes them.
         name: The name of the method, for the record.
         method: Architecture, partner rule and weighted terms.
         recipe: How to train.
@@ -218,9 +218,9 @@ def warn_of_runs(store: EmbeddingStore, text: Source, pair: str) -> None:
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file's bytes; a DataError if there is no such file."""
+    """SHA-256 of a file's bytes; a DataError if there is no such file, or a folder or pipe in its place."""
     if not path.is_file():
-        raise DataError(f"{path} does not exist")
+        raise DataError(f"{path} {'is no file' if path.exists() else 'does not exist'}")
     return receipts.file_digest(path)
 
 
