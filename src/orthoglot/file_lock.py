@@ -78,8 +78,8 @@ def _acquire(handle: int, subject: Path, advice: str) -> None:
     except OSError as error:
         if error.errno not in NO_LOCKS:
             raise
-        advice = "let no other process use it at the same time"
-        logger.warning("%s: its file system has no locks (%s); %s", subject, error.strerror, advice)
+        fault = f"its file system has no locks ({error.strerror})"
+        logger.warning("%s: %s; let no other process use it at the same time", subject, fault)
 
 
 def _is_at(handle: int, file: Path) -> bool:

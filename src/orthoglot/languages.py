@@ -199,7 +199,7 @@ def language_of(name: str) -> str:
 
 
 def is_known(language: str) -> bool:
-    """Whether a code of ISO 639 is that of a language, or is for private use."""
+    """Whether a code names a language in ISO 639, or is for private use."""
     return bool(
         language in _LANGUAGES
         or _PRIVATE_USE.fullmatch(language)

@@ -79,7 +79,7 @@ class EarlyMeter(Meter):
 
 
 def weighed(done: Done, size: float) -> Done:
-    """`done` for a caller that counts things where `done` counts sizes: n things are n times this mean size."""
+    """A function that reports counts of things of this mean size to `done`, which counts sizes, as whole numbers."""
 
     def report(count: int) -> None:
         done(round(count * size))

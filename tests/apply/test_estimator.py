@@ -131,7 +131,6 @@ def test_scikit_learns_habits_hold(fitted: orthoglot.Decomposer, tmp_path: Path)
     with pytest.raises(ValueError, match="not fitted"):
         copied.transform(x)
     # scikit-learn sends estimators between processes this way.
-    # joblib sends estimators to other processes so.
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).transform(x), fitted.transform(x))
     assert repr(clone(fitted).set_params(method="dream")).startswith("Decomposer(batch_size=128")
     assert fitted.n_features_in_ == D

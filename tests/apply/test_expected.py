@@ -29,20 +29,20 @@ def world(seed: int, n: int, share: float, noise: float) -> tuple[np.ndarray, np
 
 
 def decoys_of(x: np.ndarray, y: np.ndarray) -> tuple[Decoys, Mined]:
-    found = nearest(x, y, K)
-    cosine = both_cosines(x, y, found)
-    pairs = mine_neighbours(found, cosine)
-    return Decoys(found, cosine, pairs, "ratio"), pairs
+    near = nearest(x, y, K)
+    cosine = both_cosines(x, y, near)
+    pairs = mine_neighbours(near, cosine)
+    return Decoys(near, cosine, pairs, "ratio"), pairs
 
 
 def test_the_numbers_by_hand() -> None:
     """Two texts of three sentences, of which each knows two neighbours: pairs 0-0 and 1-1."""
-    found = Nearest(np.array([[0, 1], [1, 0], [0, 1]]), np.array([[0, 1], [1, 0], [2, 0]]))
+    near = Nearest(np.array([[0, 1], [1, 0], [0, 1]]), np.array([[0, 1], [1, 0], [2, 0]]))
     cosine = Nearest(
         np.array([[0.9, 0.3], [0.8, 0.6], [0.2, 0.1]]), np.array([[0.9, 0.6], [0.8, 0.3], [0.1, 0.1]])
     )
     pairs = Mined(np.array([0, 1]), np.array([0, 1]), np.array([1.5, 1.2]))
-    decoys = Decoys(found, cosine, pairs, "absolute")
+    decoys = Decoys(near, cosine, pairs, "absolute")
     # Sources' other neighbours have 0.3 and 0.6, the targets' 0.6 and 0.3.
     assert decoys._reached(2, 0.5) == [(3, 1, 2), (3, 1, 2)]
     assert decoys._wrong(2, 0.5) == pytest.approx(0.75 * 2 * 1 * 1.5 / 3)
@@ -101,18 +101,18 @@ def test_no_pair_above_a_threshold_says_nothing() -> None:
 
 def test_a_threshold_keeps_all_pairs_of_its_margin_in_whatever_order() -> None:
     x, y, _ = world(3, 400, 0.4, 0.7)
-    found = nearest(x, y, K)
-    cosine = both_cosines(x, y, found)
-    pairs = mine_neighbours(found, cosine)
+    near = nearest(x, y, K)
+    cosine = both_cosines(x, y, near)
+    pairs = mine_neighbours(near, cosine)
     tied = pairs._replace(margins=np.round(pairs.margins, 2))
-    decoys = Decoys(found, cosine, tied, "ratio")
+    decoys = Decoys(near, cosine, tied, "ratio")
     threshold = decoys.threshold(0.9)
     assert threshold is not None
     count = int((tied.margins >= threshold).sum())
     assert decoys.expected(threshold, 0.4).pairs == count
     assert dict(decoys._tried())[threshold] == decoys._wrong(count, threshold) / count
     order = np.lexsort((np.random.default_rng(1).random(len(tied.margins)), -tied.margins))
-    turned = Decoys(found, cosine, Mined(*(column[order] for column in tied)), "ratio")
+    turned = Decoys(near, cosine, Mined(*(column[order] for column in tied)), "ratio")
     assert turned.expected(threshold, 0.4) == decoys.expected(threshold, 0.4)
 
 
@@ -127,15 +127,15 @@ def test_less_than_four_fifths_is_never_promised_by_what_shows_nothing() -> None
 
 def test_few_pairs_or_one_neighbour_show_nothing() -> None:
     x, y, _ = world(0, 100, 0.5, 0.5)
-    found = nearest(x, y, 1)
-    cosine = both_cosines(x, y, found)
-    pairs = mine_neighbours(found, cosine)
-    assert Decoys.of(found, cosine, pairs, "ratio") is None
-    found = nearest(x, y, K)
-    cosine = both_cosines(x, y, found)
+    near = nearest(x, y, 1)
+    cosine = both_cosines(x, y, near)
+    pairs = mine_neighbours(near, cosine)
+    assert Decoys.of(near, cosine, pairs, "ratio") is None
+    near = nearest(x, y, K)
+    cosine = both_cosines(x, y, near)
     few = Mined(*(column[: FEWEST - 1] for column in pairs))
-    assert Decoys.of(found, cosine, few, "ratio") is None
-    assert Decoys.of(found, cosine, pairs, "ratio") is not None
+    assert Decoys.of(near, cosine, few, "ratio") is None
+    assert Decoys.of(near, cosine, pairs, "ratio") is not None
 
 
 def test_other_retrievals_than_max_promise_nothing() -> None:

@@ -286,10 +286,10 @@ def test_the_page_opens_on_the_sentence_whose_neighbours_differ_most(parallel: b
     found = {
         part: Neighbours(np.array(rows), cosines) for part, rows in (("sentence", before), ("meaning", after))
     }
-    own, translations = zip(*(neighbour_counts(pool, near) for near in found.values()), strict=True)
-    assert [one.tolist() for one in own] == [[2, 1, 2, 1, 1, 2], [0, 1, 2, 1, 1, 1]]
+    languages_of, translations = zip(*(neighbour_counts(pool, near) for near in found.values()), strict=True)
+    assert [counts.tolist() for counts in languages_of] == [[2, 1, 2, 1, 1, 2], [0, 1, 2, 1, 1, 1]]
     right = [[0, 0, 0, 1, 1, 0], [0, 1, 0, 1, 1, 1]] if parallel else [[0] * 6] * 2
-    assert [one.tolist() for one in translations] == right
+    assert [counts.tolist() for counts in translations] == right
     assert widest(pool, found) == (5 if parallel else 0)
 
 

@@ -17,7 +17,7 @@ from orthoglot.search.margins import Margin, Strategy
 class Calibration(NamedTuple):
     """What margins of one model and language pair mean.
 
-    "The texts" are those that it was among; what is said of them is None without them.
+    "The texts" are those that it was among; without them, what is said of them is None, and nothing is promised.
     """
 
     model: str  # identity of the model
@@ -41,9 +41,8 @@ class Calibration(NamedTuple):
     curve: dict[str, list[float]]  # threshold, precision and recall, from the highest threshold on
     # margins and the probability of a translation at each; between them it is interpolated
     probabilities: dict[str, list[float]]
-    estimated_share: float | None = (
-        None  # `share` as estimated from the texts, see `orthoglot.apply.translated_share`
-    )
+    # `share` as estimated from the texts, see `orthoglot.apply.translated_share`
+    estimated_share: float | None = None
     own_mean: bool = False  # whether each text had its own mean (`orthoglot.decomposers.own_mean`)
     # what is expected in the texts at the threshold, see `orthoglot.apply.expected.Expected`
     expected_pairs: int | None = None

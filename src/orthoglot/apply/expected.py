@@ -62,23 +62,23 @@ class Decoys:
 
     @classmethod
     def of(cls, near: Nearest, cosine: Nearest, pairs: Mined, margin: Margin) -> Self | None:
-        """The same; None if there are fewer than 10 pairs, or no other neighbours than partners."""
+        """The decoys of such pairs; None if there are fewer than 10 pairs, or no other neighbours than partners."""
         several = min(near.forward.shape[1], near.backward.shape[1]) > 1
         return cls(near, cosine, pairs, margin) if several and len(pairs.margins) >= FEWEST else None
 
     def suggested(self) -> float | None:
         """The lowest threshold above which about 5 % of the pairs are wrong; None if there is none.
 
-        Let u_i be the margin of the source of pair i with its best neighbour other than its partner, which is left out
-        of the mean of its neighbours, v_i that of the target, n and m the sentences, and C(t) the pairs with a margin
-        of t or more. The sentences that are in none of these pairs propose wrong pairs as often as those in one would
-        without their translation: expected are
+        Let u_i be the margin of the source of pair i with its best neighbour other than its partner; the partner is
+        left out of the mean of its neighbours. Let v_i be the same margin of the target, n and m the numbers of
+        sentences, and C(t) the number of pairs with a margin of t or more. The sentences outside these pairs propose
+        wrong pairs as often as the sentences in them would without their translation: expected are
 
             W(t) = (n - C(t)) mean_i [u_i >= t] + (m - C(t)) mean_i [v_i >= t]
 
         wrong pairs, i over the C(t) pairs. The threshold is the lowest t with W(t) <= 0.05 C(t) and C(t) >= 10.
 
-        It is no promise: on FLORES-200 in four languages, 94 to 100 % of the pairs were right where 30 % of the
+        It is no promise. On FLORES-200 in four languages, 94 to 100 % of the pairs were right where 30 % of the
         sentences or more had a translation, and 76 to 93 % where 10 % had one (measurements/mining/README.md).
         """
         lowest = None
@@ -118,7 +118,7 @@ class Decoys:
 
         Args:
             threshold: The least margin.
-            share: The share of the sentences that have a translation, as `share.joint_share` estimates it.
+            share: The share of the sentences that have a translation, see `translated_share.joint_share`.
         Source: docs/papers.md#expected-precision.
         """
         count = int((self.margins >= threshold).sum())

@@ -89,8 +89,8 @@ def neighbour_counts(pool: Pool, near: Neighbours) -> tuple[np.ndarray, np.ndarr
     """How many neighbours of each sentence are of its own language, and how many translate it, (N,) each."""
     _, languages = np.unique(pool.languages, return_inverse=True)
     translations = zip(_translations(pool), near.rows.tolist(), strict=True)
-    of_own_language = (languages[near.rows] == languages[:, None]).sum(axis=1)
-    return of_own_language, np.array([len(right.intersection(rows)) for right, rows in translations])
+    same_language = (languages[near.rows] == languages[:, None]).sum(axis=1)
+    return same_language, np.array([len(right.intersection(rows)) for right, rows in translations])
 
 
 def shares(pool: Pool, by_part: dict[str, Neighbours]) -> Shares:
@@ -113,10 +113,9 @@ def widest(pool: Pool, by_part: dict[str, Neighbours]) -> int:
     It is the one that gains most translations; among equal ones, the one that loses most neighbours of its own
     language; among these, the first.
     """
-    (own_before, right_before), (own_after, right_after) = (
-        neighbour_counts(pool, by_part[part]) for part in PARTS
-    )
-    return int(np.lexsort((own_after - own_before, right_before - right_after))[0])
+    before, after = (neighbour_counts(pool, by_part[part]) for part in PARTS)
+    language_losses, translation_losses = (old - new for old, new in zip(before, after, strict=True))
+    return int(np.lexsort((-language_losses, translation_losses))[0])
 
 
 def _translations(pool: Pool) -> list[set[int]]:

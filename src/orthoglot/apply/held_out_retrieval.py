@@ -115,17 +115,18 @@ def retrieval(
             for queries, more in zip((source, target), (others or {}).get(pair, ((), ())), strict=True)
         ]
         stored = [store.take(store.rows(side, code)) for side, code in zip(sides, languages, strict=True)]
-        directions = (languages, sides[1]), (languages[::-1], sides[0])
+        directions = languages, languages[::-1]
         keys = keys_of(source)
         for name in VIEWS:
             x, y = (
-                view(vectors, decomposer, code, name, other)
-                for vectors, (code, other) in zip(stored, (languages, languages[::-1]), strict=True)
+                view(vectors, decomposer, code, name, partner)
+                for vectors, (code, partner) in zip(stored, directions, strict=True)
             )
-            for scores, ((code, other), candidates) in zip(
-                hits(x, y, n=len(source)), directions, strict=True
+            scores_both_ways = hits(x, y, n=len(source))
+            for scores, (code, partner), candidates in zip(
+                scores_both_ways, directions, reversed(sides), strict=True
             ):
-                key = Key("heldout", "test", f"{code}->{other}", name, seed)
+                key = Key("heldout", "test", f"{code}->{partner}", name, seed)
                 scored[key] = Scores(scores, keys)
                 stated[key] = facts(key.subset, len(candidates), dropped)
     made = {"identity": decomposer.identity, "orthoglot": __version__}

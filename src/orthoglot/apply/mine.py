@@ -177,9 +177,9 @@ def write_summary(output: Path, summary: Mapping[str, Any]) -> None:
 
 
 def obvious(pairs: Iterable[tuple[str, str]], count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which of so many pairs are no translation whatever their margin, and which of them since a side has no letter.
+    """Which of so many pairs are no translation whatever their margin, and which have a side without a letter.
 
-    The others have the same letters and digits on both sides; (P,) bool each.
+    Pairs of the first kind that are not of the second have the same letters and digits on both sides; (P,) bool each.
     """
     copies, wordless = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
     for number, (source, target) in enumerate(pairs):

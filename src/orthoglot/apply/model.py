@@ -166,7 +166,12 @@ class Model:
         batch_tokens: int = 2048,
         progress: bool | Done = False,
     ) -> Parts:
-        """The vectors of sentences and both their parts; arguments, blank sentences and errors as for `encode`."""
+        """The vectors of sentences and both their parts, encoded once; arguments and blank sentences as for `encode`.
+
+        Raises:
+            ConfigError: the model has no decomposer.
+            TypeError, DataError: as for `encode`.
+        """
         if self.decomposer is None:
             raise ConfigError(f"{self.encoder.name} has no decomposer")
         texts = strings(sentences, "sentences")
@@ -233,8 +238,7 @@ class Model:
         """The rows of texts that are not blank, and the encoder's own vectors of these."""
         rows = [row for row, text in enumerate(texts) if text.strip()]
         written = [texts[row] for row in rows]
-        shown = progress is True
-        with tqdm(total=len(written), desc="encode", unit=" sentences", disable=not shown) as bar:
+        with tqdm(total=len(written), desc="encode", unit=" sentences", disable=progress is not True) as bar:
             done = bar.update if isinstance(progress, bool) else progress
             return rows, self.encoder.encode(written, language or "", batch_tokens, done)
 

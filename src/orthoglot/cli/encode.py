@@ -146,7 +146,12 @@ def encode(
 
 
 def _stated_shift(vectors: Path, model: str) -> np.ndarray:
-    """What was added to vectors of `encode --own-mean`, (D,); an error if they are of another model, or state none."""
+    """What was added to vectors of `encode --own-mean`, (D,).
+
+    Raises:
+        ConfigError: they are of another model.
+        DataError: VECTORS.json is absent or damaged, or states no mean.
+    """
     import numpy as np
 
     path = vectors.with_name(vectors.name + ".json")

@@ -214,7 +214,10 @@ def _report(
 
 
 def _disagreements(pairs: Sequence[tuple[str, str]]) -> dict[str, list[int]]:
-    """The numbers of the pairs whose sides have different numbers, or of which one side is too long."""
+    """The rows of the pairs whose sides have different numbers, and of those with a side that is too long, by check.
+
+    See `orthoglot.corpora.filters`. A pair with a blank side passes both checks, and does not count in the means.
+    """
     from orthoglot.corpora.filters import LengthRatio, Numbers
 
     rows = [row for row, pair in enumerate(pairs) if all(map(str.strip, pair))]

@@ -123,10 +123,7 @@ def _published_ems(
     for key in settings.network:
         known(key, [*EmsSizes.model_fields, "start", "tokenizer"], f"encoders.{name}.network")
     sizes = {key: value for key, value in settings.network.items() if key in EmsSizes.model_fields}
-    try:
-        network = checked(EmsSizes, sizes)
-    except ConfigError as error:
-        raise ConfigError(f"encoders.{name}.network: {error}") from error
+    network = checked(EmsSizes, sizes, f"encoders.{name}.network: ")
     _check_new(output)
     from orthoglot.encoders.ems_release import HINT, LICENCE, convert
 

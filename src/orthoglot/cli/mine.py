@@ -167,8 +167,8 @@ def mine(
         _log_thresholds(pairs.margins[~last], facts.get("suggested_threshold"))
     if last.any():
         logger.info("last in the output: %d copies or pairs without letters", last.sum())
-    precision_expected = facts.get("expected_precision")
-    promise = f", expected precision {percent(precision_expected)}" if precision_expected else ""
+    expected = facts.get("expected_precision")
+    promise = f", expected precision {percent(expected)}" if expected else ""
     options.say(f"{len(pairs.margins)} pairs{promise}: {output}{about}")
 
 

@@ -226,7 +226,7 @@ def check_ending(output: Path | None, *endings: str, content: str) -> None:
 
     Args:
         output: The file.
-        endings: Those of the form.
+        endings: The endings of the form.
         content: What is written, for the message: "vectors are written".
     Raises:
         ConfigError: another ending.

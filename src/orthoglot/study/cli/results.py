@@ -35,11 +35,6 @@ def results(
     The model gives the meaning vectors of the table's best method, of those that are one map for all languages: it is
     shown to gain, or has the highest P@1.
     """
-    from orthoglot.statistics.records import read_records
-    from orthoglot.study.report import terminal
-    from orthoglot.study.report.frame import frame
-    from orthoglot.study.report.headline import headline
-
     if (models is None) != (output is None):
         raise ConfigError("--models and --output go together")
     if advice and models is not None:
@@ -49,6 +44,12 @@ def results(
     file = run / "records.jsonl" if run.is_dir() or not run.exists() else run
     if not file.is_file():
         raise DataError(f"{run} holds no report yet: run snakemake first")
+    # Only now the libraries that take seconds: a wrong option fails at once.
+    from orthoglot.statistics.records import read_records
+    from orthoglot.study.report import terminal
+    from orthoglot.study.report.frame import frame
+    from orthoglot.study.report.headline import headline
+
     records = read_records(file)
     if advice:
         _advise(records, as_json)
