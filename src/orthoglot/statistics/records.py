@@ -131,10 +131,9 @@ class Record:
         named = {name: value for name, value in row.items() if name in FIELDS}
         facts = {name: value for name, value in row.items() if name not in FIELDS and value is not None}
         if "signature" in facts:  # until November 2026 all facts were one text, "name:fact|..."
-            facts = dict(part.split(":", 1) for part in facts["signature"].split("|") if part)
-            del facts["metric"]
-            if "encoder" in facts:
-                facts["identity"] = facts.pop("encoder")
+            signature = [part.split(":", 1) for part in facts["signature"].split("|") if part]
+            facts = {"identity" if name == "encoder" else name: fact for name, fact in signature}
+            facts.pop("metric", None)
         return cls(**named, facts=facts)
 
     def row(self) -> dict[str, Any]:
@@ -150,8 +149,8 @@ COMPUTED = ("kind", "compared", "p", "sign", "sign_p", "reach", "agreed", "lowes
 class Comparison(NamedTuple):
     """The metric of a paired comparison, "kind-compared:baseline"."""
 
-    # "difference", in the unit of the compared metric; "p" of the paired bootstrap, or "sign", that of the sign test,
-    # both corrected by Holm
+    # "difference", in the unit of the compared metric; or the p of the paired bootstrap ("p") or of the sign test
+    # ("sign"), both in 0 to 1 and corrected by Holm
     kind: str
     compared: str  # the metric that was compared; "abs-pearson" stands for |ours| - |theirs|
     baseline: str  # the other method
@@ -178,7 +177,7 @@ def limits(metric: str) -> tuple[float, float]:
 
 
 def stated(*facts: Mapping[str, object]) -> dict[str, str]:
-    """The facts of several mappings as text; a later mapping replaces those of an earlier one."""
+    """The facts of several mappings as text; a later mapping replaces what an earlier one states."""
     return {name: str(fact) for mapping in facts for name, fact in mapping.items()}
 
 

@@ -178,6 +178,8 @@ def test_claims_alone_are_written_in_three_forms(made: SimpleNamespace, tmp_path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["claims.html", "claims.json", "claims.md"]
     content = json.loads((tmp_path / "claims.json").read_text())
     assert len(content) == 12
+    names = "encoder data quantity value low high seeds verdict how counts"
+    assert list(content[0]["cases"][0]) == names.split()
     assert content[0]["cases"][0]["high"] == "inf"
     assert content[0]["cases"][0]["seeds"] == [100.0, "inf"]
     assert "200.00 [99.00, inf]" in (tmp_path / "claims.md").read_text()

@@ -80,6 +80,8 @@ def test_facts_of_one_text_as_they_once_were_are_read() -> None:
     row = record(facts={}).row() | {"signature": "metric:P@1|candidates:57|encoder:abc|source:a:b|terms:"}
     facts = {"candidates": "57", "identity": "abc", "source": "a:b", "terms": ""}
     assert Record.of(row) == record(facts=facts)
+    assert list(Record.of(row).facts) == list(facts)
+    assert Record.of(row | {"signature": "candidates:57"}) == record(facts={"candidates": "57"})
 
 
 def test_usable_rows_are_finite_and_not_zero() -> None:

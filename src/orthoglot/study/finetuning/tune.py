@@ -37,7 +37,7 @@ from orthoglot.study.tasks.base import Task
 from orthoglot.study.tasks.graded_pairs import Grading
 from orthoglot.study.tasks.kinds.lareqa import AnswerRetrieval
 from orthoglot.study.tasks.registry import measures
-from orthoglot.study.tasks.transfer import MEASURED, Learner, Transfer
+from orthoglot.study.tasks.transfer import MEASURED, Learner, Transfer, distinct_labels
 from orthoglot.training.training_state import History, write_history
 
 SCORES, FACTS, MADE = "scores.npz", "facts.json", "made.json"
@@ -100,13 +100,14 @@ def fine_tune(
         DataError: There is too little to learn, or a training fails.
     """
     torch.set_num_threads(settings.threads)
+    target = resolve_device(device)
     scored: Scored = {}
     facts: list[tuple[Key, dict[str, object]]] = []
     rows: History = []
     for place, taught in enumerate(_trainings(settings, benchmarks)):
         opened = open_network(encoder)
-        training = _Training(settings, benchmarks, opened, taught, resolve_device(device))
-        opened.network.to(training.device)
+        opened.network.to(target)
+        training = _Training(settings, benchmarks, opened, taught, target)
         model, histories = training.run(checkpoint / str(place))
         for number, history in enumerate(histories):
             rows += [{"training": place, "stage": number, **row} for row in history]
@@ -245,9 +246,8 @@ class _Training:
             source = read_source(folder)
             stated = training | {"source": source} if source else training
             labelled = last.form in LABELLED
-            for task, subset, values in (
-                self._classified(folder, model) if labelled else self._compared(folder)
-            ):
+            results = self._classified(folder, model) if labelled else self._compared(folder)
+            for task, subset, values in results:
                 key = Key(task.name, name, subset, "sentence", self.settings.seed, task.measure)
                 yield key, Scores(values, task.keys()), task.facts(subset) | stated
 
@@ -319,9 +319,8 @@ def _parts(
 
 def _labels(texts: LabelledSet, taught: Sequence[str]) -> list[str]:
     """The labels of the training, in order; of texts with several labels each of them."""
-    given = (item.label for code in taught for item in texts.items[code, "train"])
-    several = texts.scoring == "several"
-    return sorted({label for text in given for label in (text.split() if several else [text])})
+    labels = (item.label for code in taught for item in texts.items[code, "train"])
+    return sorted(distinct_labels(labels, texts.scoring))
 
 
 def _targets(items: Sequence[Item], labels: Sequence[str], *, several: bool) -> np.ndarray:

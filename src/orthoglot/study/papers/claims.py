@@ -54,6 +54,10 @@ class Case(NamedTuple):
     ground: str  # how it was decided, or why it could not be
     counts: bool  # whether the claim is made about its encoder and methods
 
+    def row(self) -> dict[str, Any]:
+        """The case as plain values, for JSON, which calls the ground "how"."""
+        return {"how" if name == "ground" else name: value for name, value in self._asdict().items()}
+
 
 class Outcome(NamedTuple):
     """A claim with its cases, those that do not count too; `counts` are of the verdicts of those that do."""
@@ -97,7 +101,7 @@ class Outcome(NamedTuple):
             "verdict": self.verdict,
             "reason": self.reason,
             "counts": {name: self.counts[name] for name in VERDICTS},
-            "cases": [case._asdict() for case in self.cases],
+            "cases": [case.row() for case in self.cases],
         }
 
 

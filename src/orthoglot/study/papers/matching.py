@@ -86,7 +86,10 @@ class Run:
 
     @cache  # noqa: B019 - a run lives as long as the program
     def encoders_of(self, name: str) -> list[str]:
-        """Encoders of the run that count as one of the paper's."""
+        """Encoders of the run that count as one of the paper's.
+
+        A variant counts by what it changes, another encoder by its checkpoint or its entry's `stands_for`.
+        """
         if self.paper.variants:
             variant = self.paper.variants.get(name)
             changes = variant and variant.changes
@@ -249,12 +252,17 @@ def run_of_variants(
         replace(group[0], seed=None, value=fmean(record.value for record in group))
         for group in groups.values()
     ]
-    measured = Measured(records + means)
-    run = Run(paper, measured, encoder, variants, long_tail, confidence)
-    run.parameters = {folder.parents[1].name: parameters(folder) for folder in encoders}
-    if speeds:
-        run.hardware = listed((folder.parents[1].name, speed) for folder, speed in speeds.items())
-    return run
+    timed = [(folder.parents[1].name, speed) for folder, speed in speeds.items()]
+    return Run(
+        paper,
+        Measured(records + means),
+        encoder=encoder,
+        variants=variants,
+        long_tail=long_tail,
+        confidence=confidence,
+        parameters={folder.parents[1].name: parameters(folder) for folder in encoders},
+        hardware=listed(timed) if timed else "",
+    )
 
 
 def parameters(folder: Path) -> int | None:

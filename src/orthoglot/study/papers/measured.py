@@ -305,12 +305,12 @@ def _less_base(cell: PaperCell, run: Run) -> PaperCell:
     if level is not None and printed.number is not None:
         less = round(printed.number - level, 6)
     number: Number | None = None
-    for other in run.encoders_of(base)[:1]:
+    for encoder in run.encoders_of(base)[:1]:
         if printed.direction == WHOLE:
-            name = Name(other, ORIGINAL, SENTENCE, printed.task, printed.dataset, printed.metric)
+            name = Name(encoder, ORIGINAL, SENTENCE, printed.task, printed.dataset, printed.metric)
             number = run.level(name, run.subsets(printed.task, printed.dataset, printed.subset))
         elif cell.measured is not None:
-            number = find(printed, other, ORIGINAL, run).measured
+            number = find(printed, encoder, ORIGINAL, run).measured
     return replace(cell, printed_less_base=less, less_base=run.subtract(cell.measured, number))
 
 
@@ -322,8 +322,8 @@ def find(printed: Printed, encoder: str, method: str, run: Run) -> PaperCell:
     owner = {"encoder": encoder, "method": method} if tuned else {}
     datasets, parts = _places(printed, run, owner)
     if not datasets:
-        others = run.measured.names("dataset", task=printed.task, **owner)
-        if others and not (tuned and _places(printed, run, {})[0]):
+        measured = run.measured.names("dataset", task=printed.task, **owner)
+        if measured and not (tuned and _places(printed, run, {})[0]):
             return replace(cell, reason=NO_DATA)
         if printed.task == TIME:
             return replace(cell, reason=NO_TIME)

@@ -34,7 +34,7 @@ class Gap(NamedTuple):
     score: Number  # what `method` scores
     without: Number | None  # what `against` scores; the undivided vector has no language view
     gap: Number | None  # `score` less `without`; the ends are None where the run has not paired them
-    alone: float | None  # `score` less that of the terms alone, where they were run; None for themselves
+    alone: float | None  # `score` less the score of the terms alone, where both were run
     alone_method: str  # the terms alone, in the same reading as `method` where the run has it, "" for none
 
     def row(self) -> dict[str, Any]:

@@ -52,9 +52,7 @@ class Claim(NamedTuple):
     view: str = "sentence"  # which vectors are scored
     tasks: tuple[str, ...] = RETRIEVAL  # tested on all data sets of these, not only on the paper's
     metric: str = P_AT_1  # as in a record
-    languages: str = (
-        ALL  # which subsets of the data: "all", "cross-lingual" pairs, or directions of the "long-tail"
-    )
+    languages: str = ALL  # which subsets: "all", "cross-lingual" pairs, or directions of the "long-tail"
     strongest_rival: bool = False  # test only the pair with the highest right side
     above: float = -math.inf  # lower end of the region
     below: float = math.inf  # its upper end

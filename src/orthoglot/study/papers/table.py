@@ -239,12 +239,12 @@ def _map_section(run: Run, text: str, maps: Mapping[str, TextMap]) -> Section:
     """The paper's figure of maps for one text of the run, above the numbers of the same vectors."""
     rows = []
     for encoder in maps:
-        cells = [Cell(encoder)]
+        row = [Cell(encoder)]
         for metric in SHAPES:
             shape = run.over([(Name(encoder, ORIGINAL, SENTENCE, GEOMETRY, text, metric), ALL)])
-            cells.append(EMPTY if shape is None else Cell(f"{shape.value:.3g}"))
-        rows.append(cells)
-    columns = ["Encoder", *(f"{row}, {name}" for row, name in zip(ROWS, SHAPES.values(), strict=True))]
+            row.append(EMPTY if shape is None else Cell(f"{shape.value:.3g}"))
+        rows.append(row)
+    columns = ["Encoder", *(f"{kind}, {name}" for kind, name in zip(ROWS, SHAPES.values(), strict=True))]
     title = f"Figure {run.paper.maps}: {text} by encoder"
     note = f"{NOTE} Numbers: of all sentences and languages."
     return Section(Table(title, note, columns, rows), figure=panels(maps))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from typing import Any, Literal, NamedTuple
 
@@ -48,7 +48,7 @@ class Row(NamedTuple):
     dataset: str  # its data set
     meaning: Score  # P@1 of the meaning view; of the undivided vector, its own
     language: Score | None  # P@1 of the language view, better the nearer to 0; None of the undivided vector
-    change: Score | None  # `meaning` less that of the undivided vector, paired by sentence; None without it
+    change: Score | None  # `meaning` less the undivided vector's, paired by sentence; None without it
     tone: str  # style of the change: "good" or "bad" where p < 0.05 and all seeds agree in the sign, else ""
     # percent of sentences whose language a linear classifier reads from the meaning view (or the undivided vector),
     # better the nearer to chance; None without the task `language-probe`
@@ -192,27 +192,22 @@ def _roles(scores: pd.DataFrame, facts: Mapping[str, Any], families: Mapping[str
     for method, name in families.items():
         members[name].append(method)
 
-    def ranked(methods: Iterable[str]) -> list[str]:
+    def ranked(methods: Collection[str]) -> list[str]:
         return sorted(
-            methods,
+            (method for method in families if method in methods),
             key=lambda method: (-round(means[method, "meaning"], 1), means.get((method, "language"), 0.0)),
         )
 
     whole, ours = members.pop(UNDIVIDED, []), members.pop(OURS, [])
-    best = {ranked(group)[0] for group in members.values()}
-    published = {
-        next(filter(lambda method: _is_published(facts[method]), group), "")
-        for name, group in members.items()
-        if name != CLOSED_FORM
-    }
+    best = [ranked(group)[0] for group in members.values()]
+    published: list[str] = []
+    for name, group in members.items():
+        if name != CLOSED_FORM:
+            published += [method for method in group if _is_published(facts[method])][:1]
     roles: dict[str, Role] = dict.fromkeys(whole, "undivided")
     roles |= dict.fromkeys(ranked(ours), "ours")
-    roles |= {
-        method: "published" if method in published else "best"
-        for method in ranked(families)
-        if method in best
-    }
-    roles |= dict.fromkeys(ranked(method for method in families if method in published - best), "published")
+    roles |= dict.fromkeys(ranked(best), "best")
+    roles |= dict.fromkeys(ranked(published), "published")
     return roles
 
 

@@ -92,8 +92,8 @@ def _family_map(heading: str, grid: pd.DataFrame, change: pd.DataFrame, against:
     scale = max(LEAST_SCALE, float(np.nanquantile(change.abs(), SHARE)))
     columns = list(grid.columns)
     lines = [
-        (name, [_square(grid.loc[name, other], change.loc[name, other], scale) for other in columns])
-        for name in grid.index
+        (start, [_square(grid.loc[start, end], change.loc[start, end], scale) for end in columns])
+        for start in grid.index
     ]
     return HeatMap(heading, columns, lines, scale, "From \\ to", against)
 

@@ -28,7 +28,7 @@ from orthoglot.study.report.headline import Row, headline, sentences
 from orthoglot.study.report.heat_maps import HeatMap, family_maps, heat_maps
 from orthoglot.study.report.maps import Panel
 from orthoglot.study.report.plots import History
-from orthoglot.study.report.sources import Gathered, Sources, gather
+from orthoglot.study.report.sources import Evaluation, Gathered, Sources, gather
 from orthoglot.study.report.table import Table, markdown
 from orthoglot.study.report.task_tables import Section, examples_table, sections
 from orthoglot.study.tasks import registry
@@ -90,15 +90,13 @@ class Task(NamedTuple):
 
 
 class Content(NamedTuple):
-    """What the page and the files beside it both show."""
+    """What both the page and the other files show."""
 
     records: pd.DataFrame  # all evaluations and comparisons
     answer: list[Row]
     sections: list[Section]
     overview: list[Table]  # the answer in numbers, and tables over all tasks
-    early: Mapping[
-        tuple[str, str], list[str]
-    ]  # {(encoder, method): why its training may have ended too early}
+    early: Mapping[Evaluation, list[str]]  # {(encoder, method): why its training may have ended too early}
     corners: pd.DataFrame  # meaning against language
     curves: pd.DataFrame  # losses of the trainings by epoch
     pictures: list[tuple[str, Spec]]  # the answer, a picture per encoder with a heading
@@ -128,7 +126,7 @@ def report(sources: Sources, output: Path) -> None:
 
 
 def compare(run: Gathered) -> list[Record]:
-    """The records of all evaluations, and those of the comparisons of their methods."""
+    """The records of all evaluations, then the records that compare their methods."""
     return run.records + compare_methods(
         run.scores,
         run.sources.settings,
@@ -170,7 +168,8 @@ def write_files(run: Gathered, records: Sequence[Record], content: Content, outp
     """Write every file but the page."""
     every_record = [*records, *run.fine_tuned]
     write_records(output / "records.jsonl", every_record)
-    frame(every_record).to_parquet(output / "records.parquet", index=False)
+    table = frame(every_record) if run.fine_tuned else content.records
+    table.to_parquet(output / "records.parquet", index=False)
     metrics = overview.tracked(content.records, run.sources.selected)
     _write_json(output / "metrics.json", metrics, indent=2, sort_keys=True, ensure_ascii=False)
     coverage = {"languages": _languages(run), "known": dict(run.sources.known)}
@@ -242,9 +241,9 @@ def _languages(run: Gathered) -> list[str]:
     return sorted({code for entry in run.pairs for code in parse_pair(entry["pair"])})
 
 
-def _early_ends(trainings: Sequence[History]) -> Mapping[tuple[str, str], list[str]]:
-    """`Content.early`; the training of an encoder has a fixed length, and is not among them."""
-    endings: dict[tuple[str, str], list[Ending]] = {}
+def _early_ends(trainings: Sequence[History]) -> Mapping[Evaluation, list[str]]:
+    """`Content.early`, without the trainings of encoders, which have a fixed length."""
+    endings: dict[Evaluation, list[Ending]] = {}
     for training in trainings:
         if training.seed is not None and training.rows:
             ending = Ending(len(training.rows), best_epoch(training.rows), training.capped)

@@ -35,20 +35,18 @@ class Sources(NamedTuple):
     text: Sequence[Path] = ()  # prepared text folders, or their counts.json
     invented: Collection[str] = ()  # test sets whose languages are invented
     fine_tuned: Sequence[Path] = ()  # folders with the records of fine-tuned encoders, which are not compared
-    known: Mapping[str, Sequence[str]] = MappingProxyType(
-        {}
-    )  # languages that each encoder states, if it does
+    known: Mapping[str, Sequence[str]] = MappingProxyType({})  # languages that each encoder states, if any
 
 
 class Gathered(NamedTuple):
-    """The content of all sources: encoders in the order given, methods in that of the preset."""
+    """The content of all sources; encoders in the order of the evaluations, methods in the order of the preset."""
 
     sources: Sources
     records: list[Record]
     scores: dict[Evaluation, Scored]
     examples: dict[Evaluation, list[Shown]]
     maps: dict[Evaluation, Map]
-    pair_maps: dict[Evaluation, Map]  # those of one language pair, where there are any
+    pair_maps: dict[Evaluation, Map]  # maps of one language pair, if an evaluation has one
     text_maps: dict[str, dict[Evaluation, TextMap]]  # {text in many languages: maps}
     fine_tuned: list[Record]
     trainings: list[History]
@@ -112,14 +110,14 @@ def _evaluations(sources: Sources) -> dict[Evaluation, tuple[list[Record], Path]
     methods = list(sources.methods)
     evaluated: dict[Evaluation, tuple[list[Record], Path]] = {}
     for folder in sources.evaluations:
-        records = read_records(folder / "records.jsonl")
+        records = read_records(folder)
         if not records:
             raise DataError(f"{folder}: no record")
         name = records[0].encoder, records[0].method
         if name in evaluated:
             raise DataError(f"report: {evaluated[name][1]} and {folder} both evaluate {' with '.join(name)}")
         if name[1] not in methods:
-            raise DataError(f"{folder}: evaluates {name[1]}, which is none of {', '.join(methods)}")
+            raise DataError(f"{folder}: evaluates {name[1]}, but the methods are {', '.join(methods)}")
         evaluated[name] = records, folder
     if not evaluated:
         raise DataError("report: no evaluation to report")

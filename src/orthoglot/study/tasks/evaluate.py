@@ -203,8 +203,8 @@ def _departures(architecture: str, details: Mapping[str, Any]) -> str:
         departures.append(f"of vectors with centre {centre}")
     if (stopping := details.get("stopping", "total")) != "total":
         departures.append(f"stopped by {stopping}")
-    settings = named(architecture).settings.model_fields
-    departures += [f"with {name} {details[name]}" for name in settings if name in details]
+    fields = named(architecture).settings.model_fields
+    departures += [f"with {name} {details[name]}" for name in fields if name in details]
     return " " + ", ".join(departures) if departures else ""
 
 

@@ -29,7 +29,7 @@ class TaskModule(Protocol):
 
     It may also have `Settings`, fields that it adds to a preset's `evaluation`; `MEASURES`, statistics of its own;
     `COMPARED`, the measures by which methods are compared (all if it is absent); `pooled(scored)`, which makes scores
-    of those of all its subsets; and `EXAMPLES`, the title of its examples in text and a note on them.
+    from the scores of all its subsets; and `EXAMPLES`, the title of its examples in text and a note on them.
     """
 
     TITLE: str  # of reports

@@ -6,7 +6,7 @@ The tasks `classification` and `classification-logistic` differ in the classifie
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -145,8 +145,7 @@ class Transfer:
             part: [item.label for items in by_language.values() for item in items]
             for part, by_language in self._parts().items()
         }
-        several = self.texts.scoring == "several"
-        labels = {label for text in parts["train"] for label in (text.split() if several else [text])}
+        labels = distinct_labels(parts["train"], self.texts.scoring)
         facts = {**self.learner.facts, "labels": len(labels)}
         facts |= {part: len(labels_of_part) for part, labels_of_part in parts.items()}
         if self.texts.scoring == "label":
@@ -181,6 +180,13 @@ class Transfer:
 def name_of_taught(taught: Sequence[str], languages: Collection[str]) -> str:
     """What subsets call the languages of a training: "en", "en+es", or "all" for all languages of the set."""
     return ALL if len(taught) > 1 and set(languages) == set(taught) else "+".join(taught)
+
+
+def distinct_labels(labels: Iterable[str], scoring: str) -> set[str]:
+    """The labels of some texts, each alone where a text has several, divided by blanks."""
+    if scoring == "several":
+        return {label for of_text in labels for label in of_text.split()}
+    return set(labels)
 
 
 def _side(part: str, language: str, column: int) -> str:

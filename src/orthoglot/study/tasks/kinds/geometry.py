@@ -179,8 +179,8 @@ class Geometry(TextTask):
 
 def make(name: str, data: TaskData) -> list[Geometry]:
     """The texts that benchmarks have in many languages."""
-    settings = data.settings
-    return [Geometry(name, text, settings.long_tail, settings.seed) for text in data.sets(nway.read)]
+    long_tail, seed = data.settings.long_tail, data.settings.seed
+    return [Geometry(name, text, long_tail, seed) for text in data.sets(nway.read)]
 
 
 def groups(languages: Sequence[str], long_tail: Sequence[str]) -> dict[str, list[str]]:

@@ -119,19 +119,19 @@ class Mining:
         else:
             first, second = self.halves()
             parts = []
-            for half, others in ((first, second), (second, first)):
-                there = others[pairs.sources]
-                threshold = _threshold(pairs.margins[there], correct[there], len(_gold(texts, others)))
+            for half, taught in ((first, second), (second, first)):
+                learnt = taught[pairs.sources]
+                threshold = _threshold(pairs.margins[learnt], correct[learnt], len(_gold(texts, taught)))
                 parts.append((half, threshold))
         best = _threshold(pairs.margins, correct, len(texts.gold))
-        kept = np.zeros(len(pairs.margins), dtype=bool)
+        accepted = np.zeros(len(pairs.margins), dtype=bool)
         for half, threshold in parts:
-            kept |= half[pairs.sources] & (pairs.margins >= threshold)
+            accepted |= half[pairs.sources] & (pairs.margins >= threshold)
         at_best = pairs.margins >= best
         n = len(everyone)
         columns = [
-            pairs.sources[correct & kept],
-            pairs.sources[kept],
+            pairs.sources[correct & accepted],
+            pairs.sources[accepted],
             np.array([i for i, _ in texts.gold]),
             pairs.sources[correct & at_best],
             pairs.sources[at_best],
@@ -141,7 +141,7 @@ class Mining:
         counts[~usable(vectors["source"])] = np.nan
         counts[[i for i, j in texts.gold if lost[j]]] = np.nan
         facts |= {"threshold": ",".join(f"{threshold:.6g}" for _, threshold in parts)}
-        extra = np.flatnonzero(kept & ~correct)[:SHOWN]
+        extra = np.flatnonzero(accepted & ~correct)[:SHOWN]
         rows = [
             {
                 "Margin": f"{margin:.3f}",

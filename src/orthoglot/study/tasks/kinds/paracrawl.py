@@ -84,11 +84,10 @@ class MarginRetrieval(PairTask):
 
 def make(name: str, data: TaskData) -> list[Task]:
     """Held-out pairs, and benchmarks of sentence pairs, those drawn from OPUS among them; 2,000 are drawn to query."""
+    sets = data.held_out_sets()
+    sets += [(pairs, {}) for pairs in data.sets(local.read, opus.read)]
     tasks: list[Task] = []
-    for pairs, dropped in [
-        *data.held_out_sets(),
-        *((pairs, {}) for pairs in data.sets(local.read, opus.read)),
-    ]:
+    for pairs, dropped in sets:
         draws = np.random.default_rng(derive(data.settings.seed, "paracrawl", pairs.pair))
         chosen = draws.permutation(len(pairs.source_sentences))[:CANDIDATES].tolist()
         sides = [[side[row] for row in chosen] for side in (pairs.source_sentences, pairs.target_sentences)]
