@@ -61,7 +61,7 @@ def check_opus(corpora: Mapping[str, Corpus]) -> None:
     """Refuse a corpus, a release or a language pair that the catalogue of OPUS has not, before anything is fetched.
 
     Args:
-        corpora: Those of the preset and of its benchmarks, by entry.
+        corpora: Corpora of the preset and of its benchmarks, by entry.
     """
     if any(isinstance(corpus, OpusSettings) for corpus in corpora.values()):
         # It takes a while to import.

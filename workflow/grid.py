@@ -186,7 +186,7 @@ class Grid:
             raise ConfigError(f"presets.{self.name}.{error}") from error
 
         def brought(folders: list[str]) -> list[str]:
-            return [place for place in folders if set(self._brought[Path(place).name]) & set(part.corpora)]
+            return [folder for folder in folders if set(self._brought[Path(folder).name]) & set(part.corpora)]
 
         bitext, text = brought(self.bitext), brought(self.text)
         pairs = [Path(folder).name for folder in bitext]

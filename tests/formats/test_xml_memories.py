@@ -401,6 +401,26 @@ def test_long_parts_below_the_limit_are_read(tmp_path: Path) -> None:
     assert read(write(tmp_path / "m.tmx", TMX, units)) == [("A tree", "Ein Baum")]
 
 
+@pytest.mark.parametrize(
+    ("name", "form", "pair"),
+    [
+        ("m.tmx", TMX, unit(en="{0}1", de="{0}2")),
+        (
+            "m.xliff",
+            XLIFF,
+            '<trans-unit id="1"><source>{0}1</source><target>{0}2</target></trans-unit>',
+        ),
+    ],
+)
+def test_a_unit_of_many_lines_is_written_again(name: str, form: str, pair: str, tmp_path: Path) -> None:
+    path = write(tmp_path / name, form, pair.format("a tree\n" * 50_000))
+    for score in (0.25, 0.5):
+        read_file([path], ("en", "de")).write(path, ("score",), [(0, (score,))])
+        again = read_file([path], ("en", "de")).with_columns(["score"])
+        assert again.pairs == [(("a tree " * 50_000) + "1", ("a tree " * 50_000) + "2")]
+        assert (again.names[2:], again.rows[0][2:]) == (["score"], [f"{score:.6f}"])
+
+
 def test_of_two_varieties_the_named_one_is_read(tmp_path: Path) -> None:
     both = unit(**{"en": "The train", "pt-PT": "O comboio", "pt-BR": "O trem"})
     one = unit(**{"en": "A bus", "pt-PT": "Um autocarro"})

@@ -46,7 +46,7 @@ def benchmark_of(folder):
 def done(*folders, by=None):
     """Input function: the receipts of those folders, such as "data/{preset}/bitext/{pair}", that the job reads.
 
-    If the output lacks a name, as that of `decompose` lacks {pair}, the job reads the folders of all pairs that the plan
+    If the output lacks a name, as the output of `decompose` lacks {pair}, the job reads the folders of all pairs that the plan
     gives it. Files of the user are part of the key, and no inputs. `by` is the folder that the job makes, for a rule
     without wildcards.
     """

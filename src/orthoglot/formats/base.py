@@ -28,7 +28,7 @@ class Source(Settings):
     max_pairs: Whole = 0
     """Pairs at most that are used, a sample; 0 for all."""
     columns: list[Count] | list[str] = []
-    """The columns of source and target in one table, or those of two tables that translate each other."""
+    """The columns of source and target in one table, or the columns of two tables that translate each other."""
     tags: list[str] = []
     """The tags of source and target in its files, e.g. en and pt-BR; their languages if there are none."""
     detokenise: Detokeniser = ""
@@ -52,7 +52,6 @@ class Unit(NamedTuple):
     """What is read of one unit of a translation memory, or of one message of a catalogue."""
 
     number: int  # among the units of its file, from 0; one unit may give several items
-    item: (
-        Item  # its sentences to encode, see `orthoglot.text.program_messages.plain`, or why it makes no pair
-    )
+    # its sentences to encode, see `orthoglot.text.program_messages.plain`, or why it makes no pair
+    item: Item
     written: SentencePair  # the text of its sides as it was read

@@ -145,21 +145,21 @@ class Pairs(NamedTuple):
         """
         form = form_of_output(output)
         if self.memory and form == self.form:
-            kept: dict[int, Mapping[str, Cell]] = {}
+            notes: dict[int, Mapping[str, Cell]] = {}
             if others:
                 # What an earlier run added to such a unit is of another pair.
                 earlier: dict[str, Cell] = dict.fromkeys((*added, *without))
-                kept |= {unit: {**earlier, others: reason} for unit, reason in self.left_out.items()}
+                notes |= {unit: {**earlier, others: reason} for unit, reason in self.left_out.items()}
             removed, sides = dict.fromkeys(without), self._sides() if self.form == TMX else ""
-            kept |= {
+            notes |= {
                 self.units[number]: removed | self._about(dict(zip(added, cells, strict=True)), sides)
                 for number, cells in chosen
             }
             if self.form == PO and not others:
                 # A message with several texts, a plural, stays only with all that made pairs.
-                content = self._output().units_kept(self.memory, kept, needed=self.units)
+                content = self._output().units_kept(self.memory, notes, needed=self.units)
             else:
-                content = self._output().units_kept(self.memory, kept)
+                content = self._output().units_kept(self.memory, notes)
             write_bytes(output, content)
             return
         names = [name for name in self.names if name not in without]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from io import StringIO
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -34,8 +35,17 @@ class Node:
     inner: int = -1  # where its start tag ends
     close: int = -1  # where its end tag begins; `end` if it has none
     end: int = -1
-    text: str = ""  # all within it
     children: list[Node] = field(default_factory=list)
+    _texts: StringIO = field(default_factory=StringIO)  # the parser gives each line alone
+
+    @property
+    def text(self) -> str:
+        """All text within it."""
+        return self._texts.getvalue()
+
+    def add(self, text: str) -> None:
+        """Add text that the parser gives, often a part of a line."""
+        self._texts.write(text)
 
     def named(self, *names: str) -> Iterator[Node]:
         """The elements with these names, in their order, this one among them."""
@@ -61,7 +71,7 @@ class _Reader:
         self._parser.DefaultHandler = self._other
 
     def __iter__(self) -> Iterator[tuple[bytes, Node | None]]:
-        """The bytes of the file in their order: those of a unit with the white space before it, and those of none."""
+        """The bytes of the file in their order: a unit with the white space before it, and what is between units."""
         rest, begin = bytearray(), 0
         for part in chain(parts(self._path), [b""]):
             rest += part
@@ -117,7 +127,7 @@ class _Reader:
         elif self._blank < 0:
             self._blank = place
         for node in self._open:
-            node.text += text
+            node.add(text)
 
     def _other(self, _: str) -> None:
         self._next()

@@ -98,7 +98,7 @@ def find_runs_of_vectors(source: np.ndarray, target: np.ndarray) -> list[Run]:
 
     Args:
         source: Unit vectors (N, D) of sentences in the order of their file.
-        target: Those of the sentences in the same lines.
+        target: Unit vectors (N, D) of the sentences in the same lines.
     """
     scores = {}
     for offset in (0, *OFFSETS):
@@ -277,7 +277,8 @@ def _log_factors(scores: Mapping[int, np.ndarray]) -> np.ndarray:
 def _states(factors: np.ndarray, state: int) -> np.ndarray:
     """The likeliest state of each line (N,): 0 for parallel, or 1 plus a column of `factors` (N, 7).
 
-    Each run costs the logarithm of b. `state` is that before the first line.
+    Each run costs the logarithm of b. Lines that say nothing belong to the run that they touch, see `_runs`. `factors`
+    are logarithms, see `_log_factors`; `state` is the state before the first line.
     """
     n, columns = factors.shape
     states = np.zeros(n, dtype=np.int8)

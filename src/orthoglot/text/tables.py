@@ -199,7 +199,7 @@ def read_table(path: Path, *, quoted: bool = False) -> Iterator[list[str]]:
 
     Args:
         path: The file; .csv.gz and .csv.zst are CSV as well.
-        quoted: Whether cells of TSV are quoted as those of CSV are.
+        quoted: Whether cells of TSV may be quoted, as in CSV.
     Raises:
         DataError: a row is bad, or the file is missing, empty or truncated; a cell is larger than the csv module takes,
             as after a quote that never ends.
@@ -389,7 +389,7 @@ def _cells(record: JsonObject, names: Sequence[str], places: Sequence[int]) -> R
 def _sides_of(
     path: Path, codes: Sequence[str], names: Sequence[str], languages: Languages
 ) -> tuple[str, str]:
-    """The texts of the two sides, out of texts by language: those of the given languages, or both that there are."""
+    """The texts of the two sides, from texts by language: in the given languages, or both that there are."""
     if not codes:
         raise DataError(
             f"{path}: line 1 has the keys {', '.join(names)}, not source and target; say which have sentences: "

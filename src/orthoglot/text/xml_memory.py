@@ -90,7 +90,7 @@ def text(element: Element | None, *, codes: bool = False) -> str:
     Args:
         element: a <seg>, <source> or <target>; None is no text.
         codes: whether other codes are in the text, each as a tag of its element's name (<bpt/>), so that
-            `orthoglot.text.program_messages.plain` can compare those of two sides.
+            `orthoglot.text.program_messages.plain` can compare the codes of two sides.
     """
     whole = "" if element is None else _text(element, codes)
     if "\n" not in whole:

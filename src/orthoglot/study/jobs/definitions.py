@@ -29,7 +29,7 @@ def definitions(
 ) -> dict[str, Definition]:
     """The definitions of a module by their names.
 
-    That of "" is what runs when the module is imported; that of "*" uses all that the module has for others.
+    The definition "" is what runs when the module is imported; "*" uses all that other modules may import from it.
 
     Args:
         tree: The module's syntax tree, whose entries of registries are taken out.
@@ -37,10 +37,9 @@ def definitions(
         package: The package that the names in its registries are relative to.
         is_module: Whether there is a module of a name.
     """
-    statements = [*_run(tree.body)]
+    statements = [*_that_run(tree.body)]
     entries = {id(statement): _entries(statement, package, is_module) for statement in statements}
-    others = [part for part in statements if not isinstance(part, ast.FunctionDef | ast.ClassDef)]
-    imported = _imported(others)
+    imported = _imported(part for part in statements if not isinstance(part, ast.FunctionDef | ast.ClassDef))
     parts: dict[str, list[ast.stmt]] = {"": []}
     for statement in statements:
         for name in _defined(statement, imported):
@@ -74,12 +73,12 @@ def definitions(
     return {**result, "*": Definition("", everything, {}, [])}
 
 
-def _run(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+def _that_run(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements of a module that run: neither its docstring nor what only a type checker imports."""
     for statement in body:
         if isinstance(statement, ast.If) and getattr(statement.test, "id", "") == "TYPE_CHECKING":
-            yield from _run(statement.orelse)
-        elif not _is_said(statement):
+            yield from _that_run(statement.orelse)
+        elif not _changes_nothing(statement):
             yield statement
 
 
@@ -129,7 +128,7 @@ def _names(node: Any) -> Iterator[str]:
         return
     for _, value in _fields(base):
         for part in value if isinstance(value, list) else [value]:
-            if isinstance(part, ast.AST) and not _is_said(part):
+            if isinstance(part, ast.AST) and not _changes_nothing(part):
                 yield from _names(part)
 
 
@@ -152,7 +151,7 @@ def _entries(
     for node in ast.walk(statement):
         if not isinstance(node, ast.Dict):
             continue
-        others = []
+        rest = []
         for key, value in zip(node.keys, node.values, strict=True):
             texts = (part.value for part in ast.walk(value) if isinstance(part, ast.Constant))
             named = [
@@ -162,8 +161,8 @@ def _entries(
             if isinstance(key, ast.Constant) and (modules := [*filter(is_module, full)]):
                 entries[str(key.value)] = shape(value), modules
             else:
-                others.append((key, value))
-        node.keys, node.values = [key for key, _ in others], [value for _, value in others]
+                rest.append((key, value))
+        node.keys, node.values = [key for key, _ in rest], [value for _, value in rest]
     return entries
 
 
@@ -173,7 +172,7 @@ def shape(node: Any) -> str:
     That is docstrings, annotations of functions, and what is only logged.
     """
     if isinstance(node, list):
-        shapes = [shape(part) for part in node if not _is_said(part)]
+        shapes = [shape(part) for part in node if not _changes_nothing(part)]
         return f"[{','.join(shapes)}]"
     if not isinstance(node, ast.AST):
         return repr(node)
@@ -187,7 +186,7 @@ def _fields(node: ast.AST) -> Iterator[tuple[str, Any]]:
     return ((name, value) for name, value in ast.iter_fields(node) if name not in unwanted)
 
 
-def _is_said(node: Any) -> bool:
+def _changes_nothing(node: Any) -> bool:
     """Whether a statement is a docstring, or only logs."""
     if not isinstance(node, ast.Expr):
         return False

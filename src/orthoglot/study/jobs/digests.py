@@ -32,7 +32,7 @@ FOLDERS = {
     "orthoglot.study.pretraining.trainings": "orthoglot.study.pretraining.trainings",
     "orthoglot.study.tasks.registry": "orthoglot.study.tasks.kinds",
 }
-# Functions that call one of that name in every module of a folder that has it.
+# Functions that call a function in every module that has it: the folder of the modules, and the name in them.
 CALLERS = {
     "orthoglot.study.benchmarks.collected:stream_all": ("orthoglot.study.benchmarks.kinds", "read"),
 }
@@ -135,8 +135,10 @@ def _reached(verb: str, names: frozenset[str], kinds: frozenset[str]) -> Reached
             waiting += targets
         if name and (folder := FOLDERS.get(module)):
             for stem in _folder(folder):
-                all_kinds |= {stem, stem.replace("_", "-")}
-                waiting += [f"{folder}.{stem}"] if {stem, stem.replace("_", "-")} & kinds else []
+                spellings = {stem, stem.replace("_", "-")}
+                all_kinds |= spellings
+                if spellings & kinds:
+                    waiting.append(f"{folder}.{stem}")
         if caller := CALLERS.get(f"{module}:{name}"):
             folder, function = caller
             modules = (f"{folder}.{stem}" for stem in _folder(folder))
@@ -217,11 +219,14 @@ def _module(name: str) -> dict[str, Definition]:
 
 @functools.cache
 def _template(name: str) -> str:
-    """A digest of a template or script, and of those that it names."""
-    texts = [path.read_text(encoding="utf-8") for path in sorted(SOURCE.rglob(name))]
-    return digest(
-        [*texts, *(_template(inner) for inner in TEMPLATE.findall("".join(texts)) if inner != name)]
-    )
+    """A digest of a template or script, and of all that it names, directly or through others."""
+    texts: dict[str, list[str]] = {}
+    waiting = [name]
+    while waiting:
+        if (name := waiting.pop()) not in texts:
+            texts[name] = [path.read_text(encoding="utf-8") for path in sorted(SOURCE.rglob(name))]
+            waiting += TEMPLATE.findall("".join(texts[name]))
+    return digest(texts)
 
 
 def _kinds_in(settings: Any) -> Iterator[str]:

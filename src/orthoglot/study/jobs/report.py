@@ -37,7 +37,7 @@ def _sources(job: Job) -> Sources:
         text=[folder / "counts.json" for folder in job.folders("text")],
         invented=settings["invented"],
         fine_tuned=job.folders("fine_tuned"),
-        # A frozen encoder that is used beyond its languages has those of its checkpoint.
+        # A frozen encoder that is used beyond its languages has the languages of its checkpoint.
         known={
             folder.name: card(folder).get("languages") or settings["languages"].get(folder.name, [])
             for folder in job.folders("encoders")
