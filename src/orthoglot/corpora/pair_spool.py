@@ -105,7 +105,10 @@ class PairSpool:
 
 
 def _distinct(lines: list[bytes], room: int, sources: set[int], targets: set[int]) -> tuple[list[bytes], int]:
-    """The lines with no side in a set, which get their sides (64 bits), and how many others; without room, all stay."""
+    """The first `room` lines with neither side in its set, all lines after them, and how many were left out before.
+
+    The sides of these first lines are added to the sets. A side is compared by 64 bits.
+    """
     distinct: list[bytes] = []
     for place, line in enumerate(lines):
         if len(distinct) == room:

@@ -71,8 +71,8 @@ def prepare(
         for origin in settings.sources:
             source_runs: list[Run] = []
             judge = partial(without_runs, runs=source_runs, realign=settings.cleaning.realign)
-            items_of = read_source(origin, *languages, judge if settings.cleaning.drop_shifted else iter)
-            for items in blocks(items_of):
+            stream = read_source(origin, *languages, judge if settings.cleaning.drop_shifted else iter)
+            for items in blocks(stream):
                 read[origin.name] += len(items)
                 dropped.update(item.reason for item in items if isinstance(item, LeftOut))
                 pairs = [item for item in items if isinstance(item, SentencePair)]

@@ -95,7 +95,10 @@ class Pairs(NamedTuple):
         return source, target
 
     def _sides(self) -> str:
-        """What the memory calls the two sides, "en-US pt-BR", or as was asked where it has several tags of one."""
+        """What the memory calls the two sides, source first: "en-US pt-BR", also where "en" was asked for.
+
+        A language that it has under several tags is called as it was asked for.
+        """
         assert self.memory is not None
         stated = load(kinds, TMX[1:]).stated(self.memory) if self.form == TMX else []
         names = []
@@ -371,7 +374,13 @@ def listed(counts: Counter[str]) -> str:
 
 
 def _languages(memory: Source, given: Languages) -> tuple[Languages, Languages]:
-    """The languages to read a memory in, and what written files call them: those given, and others that it states."""
+    """The languages to read a memory in, and what written files call them.
+
+    Languages that were given come first; the memory states the others, or has two varieties of one language.
+
+    Raises:
+        ConfigError: it does not state them, or has more; or both sides are the same.
+    """
     stated_tags: list[str] = []
     if None in given and (stated := getattr(load(kinds, memory.kind), "stated", None)):
         stated_tags = stated(Path(memory.paths[0]))

@@ -171,7 +171,10 @@ def _is_label(text: str) -> bool:
 
 
 def _without_placeholders(text: str, shared: Container[str]) -> tuple[str, Counter[str]]:
-    """A text with a stand-in for each placeholder, and how often it had which; what may be text counts if shared."""
+    """A text with a stand-in for each placeholder, and how often it has each that cannot be text.
+
+    A placeholder that may be text gets a stand-in only if it is in `shared`, what both sides have.
+    """
     counts: Counter[str] = Counter()
 
     def filled(found: re.Match[str]) -> str:

@@ -139,7 +139,10 @@ def _sides_in(row: Sequence[str]) -> tuple[str, ...]:
 
 
 def _languages_in(cells: Sequence[str], rows: Sequence[Row]) -> Languages:
-    """Two different languages that cells of a first row name; none if the table may be a list of short words."""
+    """Two different languages that cells of a first row name; none if the table may be a list of words.
+
+    In such a list "is" and "no" are words. In a table of sentences, most other rows have several words or many letters.
+    """
     tags = [tag_of(cell) for cell in cells]
     if (
         len(tags) != len(SIDES)
@@ -155,7 +158,7 @@ def _languages_in(cells: Sequence[str], rows: Sequence[Row]) -> Languages:
 
 
 def _is_head(row: Sequence[str], wanted: Sequence[str] | None) -> bool:
-    """Whether a first row names columns: all wanted ones, if none is wanted those of source and target; any if None."""
+    """Whether a first row names columns: all that are wanted, or source and target if none is; None takes any row."""
     return wanted is None or ({*wanted} <= {*row} if wanted else bool(_sides_in(row)))
 
 
@@ -242,7 +245,10 @@ def ending_of(path: Path) -> str:
 def _rows(
     path: Path, lines: Iterator[str], wanted: Sequence[str] | None = None, *, quoted: bool = False
 ) -> Iterator[Row]:
-    """The rows of TSV or CSV; those with another number of cells than most, or than a first row of names, are bad."""
+    """The rows of TSV or CSV, as the name of the table says, from its `escaped` lines.
+
+    A row is bad if it has another number of cells than most, or than a first row with the `wanted` names (`_is_head`).
+    """
     comma = ending_of(path) == ".csv"
     return (
         _quoted_rows(path, lines, SEPARATORS if comma else "\t", wanted)

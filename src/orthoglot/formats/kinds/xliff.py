@@ -90,7 +90,11 @@ def _implied_language(tags: Sequence[str], languages: tuple[str, str]) -> str:
 
 
 def _languages(unit: Element, around: Sequence[Element]) -> list[str]:
-    """Languages of source and target, stated by the innermost element around that does, or by the sides; or ""."""
+    """Languages of source and target; "" for one that is not stated.
+
+    The innermost element around the unit that states one counts. For a language that it lacks, the side counts:
+    version 1.2 lets a file leave out the target's.
+    """
     outer = ["", ""]
     for element in reversed(around):
         names = LANGUAGES.get(local(element), ())

@@ -34,7 +34,7 @@ class Corpus(Settings):
         return False
 
     def pair_sources(self, root: str) -> dict[str, dict[str, Any]]:
-        """`kind` and `paths` of a `prepare.Source` by language pair; `root` is the folder that `verb` made."""
+        """`kind` and `paths` of a `formats.base.Source` by language pair; `root` is the folder that `verb` made."""
         return {}
 
     def addresses(self, takes: Callable[..., bool]) -> list[str]:
