@@ -94,7 +94,7 @@ def test_the_pages_say_what_the_ready_model_does(home: Path, capsys: pytest.Capt
         [f"{100 * of[part]:.1f}" for part in ("sentence", "meaning")]
         for of in (shown.own, shown.translations)
     )
-    said = r"over all 360 sentences, ([\d.]+) % of the eight nearest are translations by vector, ([\d.]+) % by meaning"
+    said = r"all 360 sentences, ([\d.]+) % of the eight nearest are translations by vector, ([\d.]+) % by meaning"
     for page in ("README.md", "docs/index.md"):
         assert re.findall(said, (ROOT / page).read_text(encoding="utf-8")) == [tuple(translations)], page
     methods = (ROOT / "docs/methods.md").read_text(encoding="utf-8")
