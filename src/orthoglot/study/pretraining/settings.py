@@ -110,7 +110,7 @@ class TrainingSettings(EncoderEntry):
     """What is trained: a new network, or another encoder."""
     withheld: list[Language] = []
     """Languages whose sentence pairs it does not see in training, so that it is measured on languages new to it."""
-    chunk_tokens: Count = 4096
+    chunk_tokens: Count = 1024
     """Tokens, padding included, that the network reads at once: sentences of a step are read in chunks of
     similar length before any loss is computed. Changes speed and memory only."""
     processes: Count = 1
