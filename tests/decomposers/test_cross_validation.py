@@ -11,7 +11,15 @@ import pytest
 from orthoglot.decomposers.architectures.procrustes import ProcrustesSettings
 from orthoglot.decomposers.base import Candidate, ClosedForm
 from orthoglot.decomposers.closed_forms import compute
-from orthoglot.decomposers.cross_validation import FOLDS, TEMPERATURES, Block, choose, losses, undivided
+from orthoglot.decomposers.cross_validation import (
+    FOLDS,
+    TEMPERATURES,
+    Block,
+    choose,
+    losses,
+    sample,
+    undivided,
+)
 from orthoglot.errors import DataError
 
 DIM = 12
@@ -31,7 +39,7 @@ def candidates(
 
     def of_fold(_: Sequence[Block]) -> Iterator[Candidate]:
         for name, change in made:
-            yield Candidate({"name": name}, [change(block) for block in kept])
+            yield Candidate({"name": name}, lambda change=change: [change(block) for block in kept])
 
     return of_fold
 
@@ -130,7 +138,7 @@ def test_every_pair_is_held_out_once_together_with_its_source() -> None:
 
     def of_fold(held: Sequence[Block]) -> Iterator[Candidate]:
         seen.append(list(held))
-        yield Candidate({}, [block[:2] for block in kept])
+        yield Candidate({}, lambda: [block[:2] for block in kept])
 
     choose(of_fold, kept)
     assert len(seen) == FOLDS
@@ -144,6 +152,46 @@ def test_every_pair_is_held_out_once_together_with_its_source() -> None:
         sides = {block[2]: {row.tobytes() for row in block[0]} for block in fold}
         assert sides[("en", "de")] == sides[("en", "zh")]
         assert ("fr", "zh") not in sides  # nine pairs are too few to be without a fold
+
+
+def test_settings_are_chosen_with_3000_pairs_at_most() -> None:
+    """As many of each pair of languages, the first ones; 500 of a few, and 10 of very many."""
+
+    def sizes(*rows: int) -> list[int]:
+        blocks = [texts(n, pair=("en", str(k))) for k, n in enumerate(rows)]
+        shorter = sample(blocks)
+        for (source, target, pair), (a, b, name) in zip(blocks, shorter, strict=True):
+            assert pair == name
+            np.testing.assert_array_equal(np.hstack([source, target])[: len(a)], np.hstack([a, b]))
+        return [len(a) for a, _, _ in shorter]
+
+    assert sizes(600, 499, 20) == [500, 499, 20]
+    assert sizes(*[600] * 8, 9) == [333] * 8 + [9]
+    assert sizes(*[12] * 300) == [10] * 300
+    assert sample([]) == []
+
+
+def test_what_is_far_behind_after_a_large_first_fold_is_not_fitted_again() -> None:
+    def fits(n: int, best: str) -> dict[str, int]:
+        """How often each candidate is fitted: a good one, one that is nearly as good, one with half of it wrong."""
+        kept = [texts(n, 1.0)]
+        made = {"bad": swapped(*range(0, n, 2)), "good": as_is, "near": swapped(0, 1)}
+        count = dict.fromkeys(made, 0)
+
+        def of_fold(_: Sequence[Block]) -> Iterator[Candidate]:
+            for name, change in made.items():
+
+                def vectors(name: str = name, change: Any = change) -> list[tuple[np.ndarray, np.ndarray]]:
+                    count[name] += 1
+                    return [change(kept[0])]
+
+                yield Candidate({"name": name}, vectors)
+
+        assert choose(of_fold, kept)[0] == {"name": best}
+        return count
+
+    assert fits(700, "good") == {"bad": 1, "good": 5, "near": 5}
+    assert fits(300, "good") == {"bad": 5, "good": 5, "near": 5}
 
 
 def test_too_few_pairs_choose_nothing() -> None:
@@ -160,8 +208,9 @@ def test_a_loss_is_of_pairs_that_the_candidate_was_not_fitted_to() -> None:
         unknown = {row.tobytes() for row in held[0][0]}
         source, target, _ = kept[0]
         by_heart: Any = np.array([row.tobytes() not in unknown for row in source])
-        yield Candidate({"name": "by heart"}, [(source, np.where(by_heart[:, None], source, target))])
-        yield Candidate({"name": "as it is"}, [(source, target)])
+        mixed = np.where(by_heart[:, None], source, target)
+        yield Candidate({"name": "by heart"}, lambda: [(source, mixed)])
+        yield Candidate({"name": "as it is"}, lambda: [(source, target)])
 
     settings, _ = choose(of_fold, kept)
     assert settings == {"name": "as it is"}
@@ -186,7 +235,7 @@ def test_a_fit_that_finds_less_than_the_vectors_says_so(
     def candidates(_: object, __: object, blocks: Sequence[Block]) -> Iterator[Candidate]:
         middle = [(a + b) / 2 for a, b, _ in blocks]
         disturbed = [tuple(one + noise * rng.normal(size=one.shape) for _ in range(2)) for one in middle]
-        yield Candidate({"ridge": 0.0}, disturbed)  # type: ignore[arg-type]
+        yield Candidate({"ridge": 0.0}, lambda: disturbed)  # type: ignore[arg-type, return-value]
 
     form = ClosedForm(
         lambda moments, ridge: {}, lambda *_: (x, y), {}, settings=ProcrustesSettings, candidates=candidates

@@ -223,7 +223,7 @@ def test_every_candidate_is_what_the_fit_would_give() -> None:
     assert [one.settings["shrinkage"] for one in found] == [0.9, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01]
     for one in found:
         weights = fit(moments, pairs, **one.settings)
-        for (a, b, _), (x, y) in zip(blocks, one.vectors, strict=True):
+        for (a, b, _), (x, y) in zip(blocks, one.vectors(), strict=True):
             for side, vectors in ((a, x), (b, y)):
                 cosines = unit(apply(weights, side, ANY)[0]) @ unit(apply(weights, side, ANY)[0]).T
                 np.testing.assert_allclose(unit(vectors) @ unit(vectors).T, cosines, atol=1e-5)
@@ -254,7 +254,7 @@ def test_the_shrinkage_is_chosen_by_pairs_that_were_left_out_of_the_fit() -> Non
         moments.update(side, name)
     pairs.update(*block)
     found = [*candidates(moments, pairs, [block])]
-    in_sample = min(losses(*one.vectors[0], np.arange(40)).mean(axis=1).min() for one in found)
+    in_sample = min(losses(*one.vectors()[0], np.arange(40)).mean(axis=1).min() for one in found)
     assert in_sample < 0.1
     assert chosen["validation"] > 10 * in_sample + 0.5
 

@@ -105,8 +105,8 @@ class Candidate(NamedTuple):
     """Settings, and what they make of held-out pairs."""
 
     settings: dict[str, Any]  # values by name
-    # two arrays (n, D), row by row translations, for each pair of languages
-    vectors: Sequence[tuple[np.ndarray, np.ndarray]]
+    # () -> two arrays (n, D), row by row translations, for each pair of languages
+    vectors: Callable[[], Sequence[tuple[np.ndarray, np.ndarray]]]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orthoglot.decomposers.base import Candidate, ClosedForm, Languages, unit
-from orthoglot.decomposers.cross_validation import PAIRS, Block, choose, undivided
+from orthoglot.decomposers.cross_validation import PAIRS, Block, choose, sample, undivided
 from orthoglot.decomposers.moments import Moments, PairMoments, finite
 from orthoglot.errors import DataError
 
@@ -34,8 +34,8 @@ def compute(
 
     Args:
         form: Its `fit` gives formula and shapes.
-        blocks: All training translations, each once, in any order. Settings are chosen with the first 500 pairs of the
-            first block of each pair of languages.
+        blocks: All training translations, each once, in any order. Settings are chosen with the first pairs of the
+            first block of each pair of languages (`sample`).
         languages: K names, those of the blocks.
         dim: D.
         settings: Those of the form that are given, by name; the prior has those that are missing, or the form chooses.
@@ -64,7 +64,7 @@ def compute(
 
         def given_without(held: Sequence[Block]) -> Iterator[Candidate]:
             weights = _fitted(form, moments.without(held), pairs.without(held), settings)
-            yield Candidate({}, [_meanings(form, weights, block, languages) for block in compared])
+            yield Candidate({}, lambda: [_meanings(form, weights, block, languages) for block in compared])
 
         # Where there are too few pairs to hold some out, nothing is known.
         with suppress(DataError):
@@ -118,4 +118,4 @@ def gather(
         if form.pairs:
             pairs.update(source, target, pair)
         samples.setdefault(pair, (source[:PAIRS], target[:PAIRS], pair))
-    return moments, pairs, [*samples.values()]
+    return moments, pairs, sample([*samples.values()])

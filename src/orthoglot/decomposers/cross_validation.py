@@ -15,12 +15,16 @@ from orthoglot.errors import DataError
 Block = tuple[np.ndarray, np.ndarray, tuple[str, str]]
 
 FOLDS = 5
-# Pairs of each pair of languages that are held out in turn, the first ones; the others are always fitted to.
-PAIRS = 500
+# Pairs that are held out in turn, the first ones of each pair of languages, and of all of them; the others are always
+# fitted to.
+PAIRS, ALL_PAIRS = 500, 3000
 # A pair of languages with fewer is always fitted to: in one of the folds nothing might be left of it.
 FEWEST = 2 * FOLDS
 # Cosines of different candidates spread differently, so each has the temperature that suits it best.
 TEMPERATURES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
+# If the first fold has `ENOUGH` pairs, candidates whose loss there is more than a tenth and 0.01 nats above the lowest
+# are not fitted to the others.
+BEHIND, NATS, ENOUGH = 0.1, 0.01, 100
 
 
 def losses(source: np.ndarray, target: np.ndarray, queries: np.ndarray) -> np.ndarray:
@@ -48,6 +52,12 @@ def losses(source: np.ndarray, target: np.ndarray, queries: np.ndarray) -> np.nd
     return sums / 2
 
 
+def sample(blocks: Sequence[Block]) -> list[Block]:
+    """The pairs that settings are chosen with: the first ones of each block, 500 at most, 3,000 of all blocks."""
+    most = max(FEWEST, min(PAIRS, ALL_PAIRS // max(1, len(blocks))))
+    return [(source[:most], target[:most], pair) for source, target, pair in blocks]
+
+
 def choose(
     candidates: Callable[[Sequence[Block]], Iterable[Candidate]],
     blocks: Sequence[Block],
@@ -57,7 +67,8 @@ def choose(
 
     Five folds, by a hash of the source vector, so that all translations of a sentence are in one. Each fold is held
     out from the fit in turn. The loss of a candidate is `losses` of the held-out pairs, the unweighted mean over pairs
-    of languages, at the temperature where that is lowest.
+    of languages, at the temperature where that is lowest. After a first fold of 100 pairs or more, only candidates
+    whose loss is at most a tenth and 0.01 nats above the lowest are fitted to the others.
 
     Args:
         candidates: (held-out pairs) -> what each candidate, fitted without them, makes of all blocks, in their order;
@@ -78,19 +89,35 @@ def choose(
     folds = {n: _folds(blocks[n][0]) for n in large}
     settings: list[dict[str, Any]] = []
     # Losses (temperatures, pairs) by candidate and pair of languages.
-    table: list[list[np.ndarray]] = []
+    table: list[dict[int, np.ndarray]] = []
+
+    def loss(k: int, done: int) -> float:
+        """Of the candidate k, over the pairs of the first `done` folds."""
+        places = {n: folds[n] < done for n in large}
+        means = [table[k][n][:, places[n]].mean(axis=1) for n in large if places[n].any()]
+        return float(np.mean(means, axis=0).min())
+
+    close: list[int] = []
     for fold in range(FOLDS):
         rows = {n: np.flatnonzero(folds[n] == fold) for n in large}
         held = [(blocks[n][0][rows[n]], blocks[n][1][rows[n]], blocks[n][2]) for n in large if len(rows[n])]
         for k, candidate in enumerate(candidates(held)):
             if fold == 0:
                 settings.append(candidate.settings)
-                table.append([np.empty((len(TEMPERATURES), len(folds[n]))) for n in large])
-            for values, n in zip(table[k], large, strict=True):
-                values[:, rows[n]] = losses(*candidate.vectors[n], rows[n])
-    means = [np.mean([values.mean(axis=1) for values in of_pairs], axis=0).min() for of_pairs in table]
-    best = int(np.argmin(means))
-    return settings[best], round(float(means[best]), 4)
+                table.append({n: np.empty((len(TEMPERATURES), len(folds[n]))) for n in large})
+            elif k not in close:
+                continue
+            vectors = candidate.vectors()
+            for n in large:
+                table[k][n][:, rows[n]] = losses(*vectors[n], rows[n])
+        if fold == 0:
+            close = [*range(len(table))]
+            if sum(map(len, rows.values())) >= ENOUGH:
+                first = [loss(k, 1) for k in close]
+                close = [k for k in close if first[k] <= (1 + BEHIND) * min(first) + NATS]
+    lowest = {k: loss(k, FOLDS) for k in close}
+    best = min(lowest, key=lambda k: lowest[k])
+    return settings[best], round(lowest[best], 4)
 
 
 def undivided(blocks: Sequence[Block]) -> float:

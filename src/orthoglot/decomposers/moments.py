@@ -6,6 +6,7 @@ The order and size of the updates change nothing beyond float64 rounding.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import Self
 
 import numpy as np
@@ -68,7 +69,8 @@ class PairMoments:
         self.dim, self.wanted = dim, products
         self.counts: dict[tuple[str, str], int] = {}  # of sentence pairs
         self.sums: dict[tuple[str, str], np.ndarray] = {}  # (2, D), of the first and of the second language
-        self.products: dict[tuple[str, str], np.ndarray] = {}  # (D, D), sums of e_first e_second^T
+        self._products: dict[tuple[str, str], np.ndarray] = {}  # (D, D), sums of e_first e_second^T
+        self._held: dict[tuple[str, str], tuple[np.ndarray, np.ndarray]] = {}  # see `without`
 
     def update(self, source: np.ndarray, target: np.ndarray, pair: tuple[str, str]) -> None:
         """Add translations: row i of `source` (n, D) and row i of `target` (n, D) mean the same."""
@@ -77,27 +79,40 @@ class PairMoments:
             self.counts[pair] = 0
             self.sums[pair] = np.zeros((2, self.dim))
             if self.wanted:
-                self.products[pair] = np.zeros((self.dim, self.dim))
+                self._products[pair] = np.zeros((self.dim, self.dim))
         self.counts[pair] += len(first)
         self.sums[pair] += (first.sum(axis=0), second.sum(axis=0))
         if self.wanted:
-            self.products[pair] += first.T @ second
+            self._products[pair] += first.T @ second
 
     def without(self, blocks: Iterable[Block]) -> Self:
-        """The moments of the other translations; those of these blocks have been added before."""
-        other = type(self)(self.dim, products=self.wanted)
-        for block in blocks:
-            other.update(*block)
-        counts, sums, products = other.counts, other.sums, other.products
-        other.counts = {pair: n - counts.get(pair, 0) for pair, n in self.counts.items()}
-        other.sums = {pair: rows - sums.get(pair, 0) for pair, rows in self.sums.items()}
-        other.products = {pair: rows - products.get(pair, 0) for pair, rows in self.products.items()}
+        """The moments of the other translations; those of these blocks, one of each pair of languages, are left out.
+
+        They share the products with these moments, as K languages have up to K^2 / 2 products of D^2 numbers.
+        """
+        other = copy(self)
+        other.counts, other.sums, other._held = dict(self.counts), dict(self.sums), {}
+        for source, target, pair in blocks:
+            if pair not in self.counts:  # a form that does not look at pairs
+                continue
+            first, second = (finite(rows, name) for rows, name in zip((source, target), pair, strict=True))
+            other.counts[pair] -= len(first)
+            other.sums[pair] = self.sums[pair] - (first.sum(axis=0), second.sum(axis=0))
+            other._held[pair] = first, second
         return other
+
+    def product(self, pair: tuple[str, str]) -> np.ndarray:
+        """Sum of e_first e_second^T over the pair's translations (D, D)."""
+        product = self._products[pair]
+        if pair in self._held:
+            first, second = self._held[pair]
+            product = product - first.T @ second
+        return product
 
     def covariance(self, pair: tuple[str, str]) -> np.ndarray:
         """Mean of (e_first - its mean) (e_second - its mean)^T over the pair's translations (D, D)."""
         n, (first, second) = self.counts[pair], self.sums[pair]
-        return self.products[pair] / n - np.outer(first / n, second / n)
+        return self.product(pair) / n - np.outer(first / n, second / n)
 
 
 def finite(vectors: np.ndarray, language: str) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
@@ -58,10 +58,13 @@ class Scatter:
             raise DataError(f"{said}: PLDA needs 2 or more")
         means, share = moments.means(), moments.counts / moments.counts.sum()
         squares = np.tensordot(share, moments.squares(), axes=1)
-        both = np.sum([*pairs.products.values()], axis=0) / count
+        both = np.zeros((dim, dim))
+        for names in pairs.counts:
+            both += pairs.product(names)
+        both = _symmetric(both) / count
         spread = squares - (means.T * share) @ means
-        within = squares - (both + both.T) / 2
-        between, doubt = _shared(pairs)
+        within = squares - both
+        between, doubt = _shared(pairs, both)
         return cls(share @ means, squares, within, between, doubt, spread, count, moments.languages)
 
     def mixed(self, prior: Scatter) -> Scatter:
@@ -77,9 +80,11 @@ class Scatter:
         return Scatter(**means, doubt=prior.doubt, pairs=pairs, languages=languages)
 
     @cached_property
-    def axes(self) -> tuple[np.ndarray, np.ndarray]:
-        """The eigenvalues (D,) of S_w in rising order, and its eigenvectors (D, D) in columns."""
-        return np.linalg.eigh(self.within)
+    def axes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The eigenvalues (D,) of S_w in rising order, its eigenvectors V (D, D) in columns, and V^T S_b' V."""
+        sizes, axes = np.linalg.eigh(self.within)
+        between = (1 - self.doubt) * self.between + self.doubt * _isotropic(self.between)
+        return sizes, axes, axes.T @ between @ axes
 
     def directions(self, shrinkage: float) -> tuple[np.ndarray, np.ndarray]:
         """W U (D, D), and w (D,) in rising order, at least 0.
@@ -92,7 +97,7 @@ class Scatter:
         Raises:
             DataError: S_w' has no inverse, or translations have nothing in common.
         """
-        plain, axes = self.axes
+        plain, axes, between = self.axes
         dim = len(plain)
         sizes = (1 - shrinkage) * plain + shrinkage * plain.mean()
         # What float32 vectors leave in a direction without variance.
@@ -101,12 +106,11 @@ class Scatter:
                 f"the differences of translations do not fill their {dim} dimensions; more sentences or a "
                 "shrinkage above 0 would"
             )
-        whiten = axes / np.sqrt(sizes) @ axes.T
-        between = (1 - self.doubt) * self.between + self.doubt * _isotropic(self.between)
-        ratio, turn = np.linalg.eigh(whiten @ between @ whiten)
+        whiten = 1 / np.sqrt(sizes)  # W in the directions of V
+        ratio, turn = np.linalg.eigh(whiten[:, None] * between * whiten)
         if ratio[-1] <= 0:
             raise DataError("translations are no more alike than other sentences of their languages")
-        directions = whiten @ turn
+        directions = axes @ (whiten[:, None] * turn)
         # Eigenvectors have any sign, on each machine another.
         largest = np.take_along_axis(directions, np.abs(directions).argmax(axis=0)[None], axis=0)
         return directions * np.sign(largest), np.maximum(ratio, 0)
@@ -117,30 +121,33 @@ def _isotropic(matrix: np.ndarray) -> np.ndarray:
     return np.trace(matrix) / len(matrix) * np.eye(len(matrix))
 
 
-def _shared(pairs: PairMoments) -> tuple[np.ndarray, float]:
+def _shared(pairs: PairMoments, both: np.ndarray) -> tuple[np.ndarray, float]:
     """M = sum_k p_k M_k (D, D) over the pairs of languages, and r.
 
     M_k is the covariance of the translations of two languages, less the means of both, made symmetric; p_k is their
-    share of all translations.
+    share of all translations. `both` is E[a b^T], made symmetric.
 
         r = min(1, max(sum_k p_k^2, sum_k p_k^2 |M_k - M|^2 / ((1 - sum_k p_k^2) |M - (tr M / D) I|^2)))
 
     The second is the variance of M, estimated by how much pairs of languages differ, and so also their text. One pair
     of languages cannot show it: then r is 1. The first keeps r near 1 where one pair of languages has most of the text.
     """
-    counts = {pair: n for pair, n in pairs.counts.items() if n}
+    counts = {names: n for names, n in pairs.counts.items() if n}
     total = sum(counts.values())
-    covariances = {pair: n * pairs.covariance(pair) for pair, n in counts.items()}
-    covariances = {pair: (covariance + covariance.T) / 2 for pair, covariance in covariances.items()}
-    mean = np.sum([*covariances.values()], axis=0) / total
-    weights = {names: (n / total) ** 2 for names, n in counts.items()}
-    least = sum(weights.values())
+    first, second = np.stack([pairs.sums[names] / np.sqrt(n) for names, n in counts.items()], axis=1)
+    mean = both - _symmetric(first.T @ second) / total
+    least = sum((n / total) ** 2 for n in counts.values())
     apart = sum(
-        weights[names] * np.sum((covariance / counts[names] - mean) ** 2)
-        for names, covariance in covariances.items()
+        (n / total) ** 2 * np.sum((_symmetric(pairs.covariance(names)) - mean) ** 2)
+        for names, n in counts.items()
     )
     distance = (1 - least) * np.sum((mean - _isotropic(mean)) ** 2)
     return mean, min(1.0, max(least, apart / distance)) if distance else 1.0
+
+
+def _symmetric(matrix: np.ndarray) -> np.ndarray:
+    """(A + A^T) / 2."""
+    return (matrix + matrix.T) / 2
 
 
 class Prior(NamedTuple):
@@ -227,13 +234,16 @@ def candidates(moments: Moments, pairs: PairMoments, blocks: Sequence[Block]) ->
     """Meaning vectors of translations, of unit vectors, with every shrinkage."""
     scatter = Scatter.of(moments, pairs)
     mean = scatter.mean.astype(np.float32)
-    for shrinkage in SHRINKAGES:
+
+    def vectors(shrinkage: float) -> list[tuple[np.ndarray, np.ndarray]]:
         meaning, offset, _ = _meaning(scatter, *scatter.directions(shrinkage))
         weights = meaning.astype(np.float32), offset.astype(np.float32)
-        vectors = [
+        return [
             (_mapped(source, mean, *weights), _mapped(target, mean, *weights)) for source, target, _ in blocks
         ]
-        yield Candidate({"shrinkage": shrinkage}, vectors)
+
+    for shrinkage in SHRINKAGES:
+        yield Candidate({"shrinkage": shrinkage}, partial(vectors, shrinkage))
 
 
 def _mapped(vectors: np.ndarray, mean: np.ndarray, meaning: np.ndarray, offset: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Annotated
 
 import numpy as np
@@ -50,16 +51,19 @@ def fit(moments: Moments, pairs: PairMoments, ridge: float) -> dict[str, np.ndar
 def candidates(moments: Moments, pairs: PairMoments, blocks: Sequence[Block]) -> Iterator[Candidate]:
     """Meaning vectors of translations with every ridge."""
     means = dict(zip(moments.languages, moments.means(), strict=True))
-    for ridge in RIDGES:
+
+    def vectors(ridge: float) -> list[tuple[np.ndarray, np.ndarray]]:
         maps = _maps(moments.languages, pairs, ridge)
-        vectors = [
+        return [
             (
                 ((source - means[first]) @ maps[first]).astype(np.float32),
                 ((target - means[second]) @ maps[second]).astype(np.float32),
             )
             for source, target, (first, second) in blocks
         ]
-        yield Candidate({"ridge": ridge}, vectors)
+
+    for ridge in RIDGES:
+        yield Candidate({"ridge": ridge}, partial(vectors, ridge))
 
 
 def _maps(languages: Sequence[str], pairs: PairMoments, ridge: float) -> dict[str, np.ndarray]:
