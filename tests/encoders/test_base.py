@@ -12,7 +12,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orthoglot.encoders import base
 from orthoglot.encoders.base import (
+    compute_dtype,
     every_device,
     in_length_order,
     length_batches,
@@ -35,6 +37,25 @@ def test_pooling_values() -> None:
             return torch.tanh(2 * states[:, 0])
 
     assert pool(STATES, MASK, "pooler", Pooler()).tolist() == [pytest.approx([np.tanh(2.0), np.tanh(4.0)])]
+
+
+@pytest.mark.parametrize("speed", [0.6, 1.8])
+def test_bfloat16_is_warned_of_where_float32_is_faster(
+    speed: float, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(base, "speed_of_bfloat16", lambda: speed)
+    assert compute_dtype("bfloat16", torch.device("cuda")) == torch.bfloat16
+    assert compute_dtype("float32", torch.device("cpu")) == torch.float32
+    assert not caplog.text
+    assert compute_dtype("bfloat16", torch.device("cpu")) == torch.bfloat16
+    assert ("bfloat16 is slower than float32" in caplog.text) == (speed < 1)
+
+
+def test_the_speed_of_bfloat16_is_how_much_longer_float32_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the shortest of four products: a pause of the first one does not count."""
+    ends = iter([0, 9, 9, 11, 11, 13, 13, 15, *range(15, 23)])
+    monkeypatch.setattr(base.time, "perf_counter", lambda: next(ends))
+    assert base.speed_of_bfloat16.__wrapped__() == 2
 
 
 def test_pooler_without_a_layer_is_refused() -> None:

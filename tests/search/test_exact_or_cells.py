@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import faiss
 import numpy as np
 import pytest
+import torch
 from sklearn.exceptions import ConvergenceWarning
 
 from orthoglot.apply.mine import Side, side_vectors
@@ -120,6 +122,55 @@ def test_blocks_of_a_product_change_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     found = cells.nearest_in_cells(x, y, 3)
     monkeypatch.setattr(cells, "BLOCK", 7)
     assert (cells.nearest_in_cells(x, y, 3) == found).all()
+
+
+class GpuOfTests:
+    """The calls of faiss's GPU build, by indexes on the CPU."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, memory: int) -> None:
+        self.sizes: list[int] = []  # rows of each index that was searched
+        self.number = -1
+        monkeypatch.setattr(faiss, "get_num_gpus", lambda: 2)
+        monkeypatch.setattr(faiss, "StandardGpuResources", object, raising=False)
+        monkeypatch.setattr(faiss, "index_cpu_to_gpu", self.copied, raising=False)
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (memory, 2 * memory))
+
+    def copied(self, resources: object, number: int, index: Any) -> Any:
+        self.number = number
+        search_index = index.search
+
+        def search(*arguments: Any) -> Any:
+            self.sizes.append(index.ntotal)
+            return search_index(*arguments)
+
+        index.search = search
+        return index
+
+
+@pytest.mark.parametrize("memory", [1 << 30, 50_000])
+def test_a_gpu_of_faiss_finds_what_the_cpu_does(memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one part, and in parts of the rows that its memory holds, 0.7 of it for 136 bytes a row."""
+    x, y = sides()
+    expected = cells.nearest_in_cells(x, y, 3)
+    gpu = GpuOfTests(monkeypatch, memory)
+    monkeypatch.setattr(cells, "GPU_BLOCK", 1000)
+    assert (cells.nearest_in_cells(x, y, 3, device="cuda:1") == expected).all()
+    assert gpu.number == 1
+    rows = [len(y)] if memory > 50_000 else [257] * 8 + [144]
+    assert gpu.sizes == [size for size in rows for _ in range(2)]  # 1,500 queries
+    gpu.sizes.clear()
+    assert (cells.nearest_in_cells(x, y, 3) == expected).all()
+    assert not gpu.sizes
+
+
+def test_a_gpu_of_faiss_leaves_open_what_its_cells_lack(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cells, "LEAST", 1)
+    x, y = (side[:300] for side in sides())
+    expected = cells.nearest_in_cells(x, y, 40)
+    GpuOfTests(monkeypatch, 1 << 30)
+    found = cells.nearest_in_cells(x, y, 40, device="cuda")
+    assert (found < 0).any()
+    assert (found == expected).all()
 
 
 def test_without_faiss_too_many_sentences_are_noticed_before_they_are_encoded(

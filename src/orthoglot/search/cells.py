@@ -2,12 +2,13 @@
 
 k-means divides the rows of y into cells. A query looks up the cells with the nearest centres, as in an inverted file
 (IVF), but all queries of a cell are compared with it in one matrix product, without compression. No index is built: y
-may be mapped from a file, and is read once for each block of queries.
+may be mapped from a file, and is read once for each block of queries. A faiss that is built for GPUs compares on one.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -24,6 +25,8 @@ SHARE, LEAST = 32, 8
 SAMPLE, ROUNDS = 100_000, 10
 # Vectors in one product.
 BLOCK = 2048
+# On a GPU: queries at once, the share of its free memory for rows of y, and cells that faiss looks up at most.
+GPU_BLOCK, GPU_SHARE, GPU_MOST = 1 << 16, 0.7, 2048
 SEED = 1
 
 
@@ -43,8 +46,15 @@ def check_faiss() -> None:
         raise ConfigError("a search among so many sentences needs faiss: pip install faiss-cpu") from error
 
 
+def faiss_on(device: str) -> bool:
+    """Whether the faiss that is installed can use this device, a GPU."""
+    import faiss
+
+    return device.startswith("cuda") and faiss.get_num_gpus() > 0
+
+
 def nearest_in_cells(
-    x: np.ndarray, y: np.ndarray, k: int, *, threads: int = 1, memory: float = 1.0
+    x: np.ndarray, y: np.ndarray, k: int, *, device: str = "cpu", threads: int = 1, memory: float = 1.0
 ) -> np.ndarray:
     """The k nearest of each row of x among the rows of y in the cells that it looks up.
 
@@ -54,6 +64,7 @@ def nearest_in_cells(
     Args:
         x, y: (n, D) and (m, D), rows of length 1.
         k: Neighbours, at least 1.
+        device: On a GPU that faiss can use (`faiss_on`), the products are made there; else on the CPU.
         threads: How many threads compare at once.
         memory: GiB for the queries that are compared at once and their products. Beside them, the sample that centres
             are learnt from with its copy (8 bytes for each of 100,000 D numbers), 30 bytes for each row of y, and
@@ -75,6 +86,12 @@ def nearest_in_cells(
     height = math.ceil(len(x) / (threads * math.ceil(len(x) * size / (0.75 * thread_memory) / threads)))
     step = _step(len(cells.centres), thread_memory)
     neighbours = np.empty((len(x), min(k, len(y))), dtype=np.int64)
+    if faiss_on(device):
+        numbers, products = _candidates_on_gpu(x, y, cells, min(looked_up, GPU_MOST), keep, device)
+        for start in range(0, len(x), height):
+            part = slice(start, start + height)
+            neighbours[part] = settle(numbers[part], products[part], x[part], y, k, exhaustive=False)
+        return neighbours
 
     def work(start: int) -> None:
         queries = np.array(x[start : start + height], dtype=np.float32)
@@ -144,3 +161,39 @@ def _candidates(
                 best.add_result_subset(batch, queries[batch] @ vectors, rows)
     products = np.where(best.I >= 0, best.D, -np.inf)
     return best.I, products
+
+
+def _candidates_on_gpu(
+    x: np.ndarray, y: np.ndarray, cells: Cells, looked_up: int, keep: int, device: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """As `_candidates`, by an inverted file of faiss with these cells, of as many rows of y at once as the GPU holds.
+
+    Not measured on a GPU.
+    """
+    import faiss
+    import torch
+
+    count, dim = cells.centres.shape
+    gpu = torch.device(device)
+    resources, number = faiss.StandardGpuResources(), gpu.index or 0
+    at_once = max(1, int(GPU_SHARE * torch.cuda.mem_get_info(gpu)[0] / (4 * dim + 8)))
+    best = faiss.ResultHeap(len(x), keep, keep_max=True)
+    for start in range(0, len(y), at_once):
+        centres = faiss.IndexFlatIP(dim)
+        centres.add(cells.centres)
+        lists = faiss.IndexIVFFlat(centres, dim, count, faiss.METRIC_INNER_PRODUCT)
+        index = faiss.index_cpu_to_gpu(resources, number, lists)
+        index.nprobe = looked_up
+        for rows in _blocks(start, min(start + at_once, len(y))):
+            index.add(np.array(y[rows], dtype=np.float32))
+        for rows in _blocks(0, len(x)):
+            products, numbers = index.search(np.array(x[rows], dtype=np.float32), keep)
+            products[numbers < 0] = -np.inf
+            best.add_result_subset(np.arange(rows.start, rows.stop), products, numbers + start)
+    return best.I, np.where(np.isfinite(best.D), best.D, -np.inf)
+
+
+def _blocks(start: int, stop: int) -> Iterator[slice]:
+    """Parts of `GPU_BLOCK` rows."""
+    for first in range(start, stop, GPU_BLOCK):
+        yield slice(first, min(first + GPU_BLOCK, stop))

@@ -53,8 +53,8 @@ def search(
     Args:
         x, y: (n, D) and (m, D), rows of length 1; they may be mapped from a file.
         k: Neighbours, at least 1.
-        device: Of the exact search.
-        threads: Of a search that is not exact; PyTorch has its own number of threads for an exact one.
+        device: Of the exact search, and of cells where faiss is built for a GPU.
+        threads: Of a search that is not exact on a CPU; PyTorch has its own number of threads for an exact one.
         memory: GiB of queries at once of a search that is not exact.
     Raises:
         ConfigError: See `check_search`.
@@ -72,7 +72,7 @@ def _approximate(
     x: np.ndarray, y: np.ndarray, k: int, device: str, threads: int, memory: float
 ) -> np.ndarray:
     """The k neighbours of each row of x, (n, min(k, m)); exact where its cells hold fewer."""
-    neighbours = nearest_in_cells(x, y, k, threads=threads, memory=memory)
+    neighbours = nearest_in_cells(x, y, k, device=device, threads=threads, memory=memory)
     if len(short := np.flatnonzero((neighbours < 0).any(axis=1))):
         neighbours[short] = nearest(x[short], y, k, device=device).forward
     return neighbours
