@@ -182,8 +182,8 @@ def _candidates_on_gpu(
         centres = faiss.IndexFlatIP(dim)
         centres.add(cells.centres)
         lists = faiss.IndexIVFFlat(centres, dim, count, faiss.METRIC_INNER_PRODUCT)
+        lists.nprobe = looked_up
         index = faiss.index_cpu_to_gpu(resources, number, lists)
-        index.nprobe = looked_up
         for rows in _blocks(start, min(start + at_once, len(y))):
             index.add(np.array(y[rows], dtype=np.float32))
         for rows in _blocks(0, len(x)):
