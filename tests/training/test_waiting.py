@@ -206,6 +206,9 @@ def test_hidden_tokens_are_found_before_they_are_on_the_device() -> None:
     assert isinstance(found, Hidden)
     assert found.places.tolist() == [1, 3, 5]
     assert found.ids.tolist() == [5, 7, 6]
+    filled = hidden_of(labels, CPU, 4)
+    assert filled.places.tolist() == [1, 3, 5, 0]
+    assert filled.ids.tolist() == [5, 7, 6, -100]
     assert TokenBatch((Chunk(torch.zeros(2, 3), False),), torch.arange(2), (found,)).hidden[0] is found
 
 

@@ -105,7 +105,7 @@ def ems(part: Part, name: str, precision: str, rate: float, way: str = "ours") -
                 flops.append(flops_of(found + 2))
             return collator(training.corpus[split], rows, np.random.default_rng(number))
 
-        trainer.train_on_pairs(training, own, model, make_batch)
+        trainer.train_on_pairs(training, own, model, make_batch, captured=collator.captured)
         took = clock.seconds(warmup)
     mean = float(np.mean(flops[warmup:]))
     part.row(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from test_emma_x_training import EMMA
 from test_ems_training import untrained
 from test_mlm import SETTINGS as MLM
 from torch import Tensor, nn
-from toy_training import SETTINGS
+from toy_training import SETTINGS, history_of
 
 from orthoglot.encoders import packed as packing
 from orthoglot.encoders.token_lists import Ragged
@@ -27,7 +28,8 @@ from orthoglot.study.pretraining.emma_x_phases import (
     TextModel,
     VirtualDraws,
 )
-from orthoglot.study.pretraining.masking import hidden_tokens
+from orthoglot.study.pretraining.inputs import Inputs, RunOptions
+from orthoglot.study.pretraining.masking import IGNORED, hidden_tokens
 from orthoglot.study.pretraining.networks import TrainableEncoder
 from orthoglot.study.pretraining.tokenised import Bitext
 from orthoglot.study.pretraining.trainings import mlm
@@ -149,9 +151,28 @@ def test_masked_language_modelling(lengths: list[int]) -> None:
     shown, labels = hidden_tokens(padded, 0.3, mlm.MASK, VOCABULARY, np.random.default_rng(0), special=5)
     chunk = mlm.Masked(torch.from_numpy(shown), bool((shown == mlm.PAD).any()), module.hidden_of(labels, CPU))
     packed = mlm.packed_batch(shown, labels, CPU)
-    assert packed.hidden.ids.tolist() == chunk.hidden.ids.tolist()
+    hidden = packed.hidden.ids
+    assert hidden[hidden != IGNORED].tolist() == chunk.hidden.ids.tolist()
+    assert len(hidden) % packing.BLOCK == 0
     loss = partial(mlm.masked_loss, model)
     check_equal(gradients(model, loss, packed), gradients(model, loss, chunk))
+
+
+def test_a_whole_training_on_packed_sentences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bitext: list[Path]
+) -> None:
+    """Batches, steps and validation; without dropout, which draws other numbers on other shapes."""
+    histories = []
+    build = mlm.build
+    monkeypatch.setattr(mlm, "build", lambda *given: without_dropout(build(*given)))
+    for packed in (False, True):
+        monkeypatch.setattr(mlm, "reads_packed", lambda *_, packed=packed: packed)
+        place = tmp_path / str(packed)
+        (place / "encoder").mkdir(parents=True)
+        mlm.pretrain_mlm(MLM, "toy", Inputs(bitext), RunOptions("cpu", place / "state"), place / "encoder")
+        histories.append(history_of(place / "encoder"))
+    for ours, theirs in zip(histories[1], histories[0], strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-3)
 
 
 def test_the_comparison_notices_a_token_that_sees_another_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from orthoglot.encoders.base import length_batches, placed
-from orthoglot.encoders.packed import Packed, pack, reads_packed
+from orthoglot.encoders.packed import BLOCK, STEP, Packed, pack, reads_packed
 from orthoglot.encoders.token_lists import Ragged
 from orthoglot.encoders.tokenization import TextTokenizer
 from orthoglot.errors import ConfigError
@@ -37,7 +37,7 @@ class Hidden(NamedTuple):
     """The tokens of a chunk that are to be predicted, found in host memory so that nothing waits for a device."""
 
     places: Tensor  # among all tokens of the chunk, row after row (H,)
-    ids: Tensor  # what stood there (H,)
+    ids: Tensor  # what stood there (H,), -100 where nothing is to be predicted
 
 
 class TokenBatch(NamedTuple):
@@ -81,15 +81,20 @@ def encode_and_predict(
     wanted = torch.cat(expected)
     loss = functional.cross_entropy(torch.cat(logits), wanted, label_smoothing=smoothing, reduction="sum")
     # Processes average their gradients, and hide different numbers of tokens.
-    everywhere = added(torch.full((), float(len(wanted)), device=wanted.device))
+    everywhere = added((wanted != IGNORED).sum().float())
     return torch.cat(vectors)[batch.rows], loss * processes() / everywhere
 
 
-def hidden_of(labels: np.ndarray, device: torch.device) -> Hidden:
-    """What to predict, from the id at each hidden place and -100 elsewhere (b, T)."""
+def hidden_of(labels: np.ndarray, device: torch.device, multiple: int = 1) -> Hidden:
+    """What to predict, from the id at each hidden place and -100 elsewhere (b, T).
+
+    It is filled up to a multiple of so many places by the first token, of which nothing (-100) is predicted.
+    """
     flat = labels.ravel()
     places = np.flatnonzero(flat != IGNORED)
-    return Hidden(*(placed(torch.from_numpy(values), device) for values in (places, flat[places])))
+    more = -len(places) % multiple
+    ids = np.pad(flat[places], (0, more), constant_values=IGNORED)
+    return Hidden(*(placed(torch.from_numpy(values), device) for values in (np.pad(places, (0, more)), ids)))
 
 
 def chunk_size(settings: TrainingSettings, encoder: TrainableEncoder, device: torch.device) -> int | None:
@@ -118,9 +123,9 @@ def collate(
         wanted = Ragged(labels, sentences.offsets).surrounded(*nothing)
     lengths = shown.lengths
     if chunk_tokens is None:
-        hidden = () if wanted is None else (hidden_of(wanted.ids.astype(np.int64), device),)
-        rows = placed(torch.arange(len(lengths)), device)
-        return TokenBatch((Chunk(pack(shown, tokenizer.pad, device), False),), rows, hidden)
+        hidden = () if wanted is None else (hidden_of(wanted.ids.astype(np.int64), device, BLOCK),)
+        packed = Chunk(pack(shown, tokenizer.pad, device), False)
+        return TokenBatch((packed,), placed(torch.arange(len(lengths)), device), hidden)
     chunks, order, expected = [], [], []
     for rows in length_batches(lengths, chunk_tokens):
         ids = placed(torch.from_numpy(shown.padded(rows, tokenizer.pad)), device)
@@ -148,6 +153,8 @@ class EmsCollator:
             raise ConfigError("target ugt and release_mask hide tokens, but this tokenizer has no mask token")
         self._is_word = encoder.is_word() if self._hides and not settings.release_mask else None
         self.chunk_tokens = chunk_size(settings, encoder, device)
+        # Whether steps may be captured: in float32 bags are read, chunk by chunk, in host memory.
+        self.captured = self.chunk_tokens is None and settings.precision == "bfloat16"
 
     def __call__(self, bitext: Bitext, rows: np.ndarray, generator: np.random.Generator) -> EmsBatch:
         """The given pairs as a batch; `generator` draws the tokens to be hidden, if any are."""
@@ -160,7 +167,10 @@ class EmsCollator:
             # In the authors' code the other side predicts what this side's network reads.
             expected = (shown if settings.release_mask else sentences).take(other)
             asked = hidden if settings.target == "ugt" else None
-            bags = bags_of(expected.ids, expected.lengths, settings.bag, asked).to(self.device)
+            bags = bags_of(expected.ids, expected.lengths, settings.bag, asked)
+            if self.chunk_tokens is None:
+                bags = bags.filled(STEP)
+            bags = bags.to(self.device)
         source, target = bitext.languages_of(rows).T
         return EmsBatch(
             collate(self.tokenizer, shown, self.chunk_tokens, self.device),

@@ -161,6 +161,21 @@ def test_all_at_once_is_the_same_as_in_chunks(
         torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=2e-6)
 
 
+@settings(deadline=None, max_examples=60)
+@given(SENTENCES, st.integers(1, 9))
+def test_filled_up_bags_are_the_same_to_all_readers(sentences: list[list[int]], multiple: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    states, output = (torch.randn(n, 5, generator=generator) for n in (len(sentences), 7))
+    made = bag(*sentences)
+    filled = made.filled(multiple)
+    assert len(filled.rows) == len(filled.tokens) == len(filled.weights) == filled.offsets[-1]
+    assert 0 <= len(filled.rows) - len(made.rows) < multiple
+    assert len(filled.rows) % multiple == 0
+    torch.testing.assert_close(divergence(states, output, filled), divergence(states, output, made))
+    ours, theirs = (module._at_once(states, output, one, torch.float32) for one in (filled, made))
+    torch.testing.assert_close(ours, theirs)
+
+
 def test_all_at_once_rounds_products_and_slope_as_chunks_do() -> None:
     generator = torch.Generator().manual_seed(0)
     states, output = (torch.randn(n, 64, generator=generator).requires_grad_() for n in (3, 500))

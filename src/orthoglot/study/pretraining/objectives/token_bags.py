@@ -25,7 +25,7 @@ class Bags(NamedTuple):
     # the places of row i are offsets[i] : offsets[i + 1]; (R + 1,) int64, always in host memory
     offsets: np.ndarray
     rows: Tensor  # their rows (K,) int64, in order
-    tokens: Tensor  # their ids (K,) int64; no row has an id twice
+    tokens: Tensor  # their ids (K,) int64; no row has an id twice but one whose p is 0
     weights: Tensor  # their p (K,) float64
     entropy: Tensor  # -sum_w p(w) ln p(w) of each row (R,) float64, nats
     mass: Tensor  # sum_w p(w) of each row (R,) float64; 1 but for `distinct` bags with repeats
@@ -33,6 +33,18 @@ class Bags(NamedTuple):
     def to(self, device: torch.device) -> Bags:
         """The same with its tensors on a device."""
         return Bags(self.offsets, *(placed(tensor, device) for tensor in self[1:]))
+
+    def filled(self, multiple: int) -> Bags:
+        """The same with a multiple of so many places: another token's of the last row, whose p is 0, is repeated."""
+        more = -len(self.rows) % multiple
+        last = self.tokens[self.offsets[-2] :].tolist()
+        other = next(token for token in range(len(last) + 1) if token not in last)
+        return self._replace(
+            offsets=np.append(self.offsets[:-1], len(self.rows) + more),
+            rows=torch.cat([self.rows, torch.full((more,), len(self.offsets) - 2)]),
+            tokens=torch.cat([self.tokens, torch.full((more,), other)]),
+            weights=torch.cat([self.weights, self.weights.new_zeros(more)]),
+        )
 
 
 def bags_of(
@@ -109,9 +121,9 @@ class _Divergence(torch.autograd.Function):
     ) -> Tensor:
         if wanted and products is not None and states.is_cuda:
             with torch.autocast("cuda", enabled=False):
-                total, by_states, by_output = _at_once(states, output, bags, products)
-            ctx.save_for_backward(by_states, by_output)
-            return total
+                value, *gradients = _at_once(states, output, bags, products)
+            ctx.save_for_backward(*gradients)
+            return value
         total = states.new_zeros(())
         by_states = torch.empty_like(states) if wanted else None
         by_output = torch.zeros_like(output) if wanted else None

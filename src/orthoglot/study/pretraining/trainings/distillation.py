@@ -81,7 +81,7 @@ def distill(settings: DistillationSettings, name: str, inputs: Inputs, run: RunO
             return DistillationBatch(tokens, vectors)
 
         model = DistillationModel(encoder.network, settings.precision).to(device)
-        training.save(train_on_pairs(training, settings, model, make_batch), output)
+        training.save(train_on_pairs(training, settings, model, make_batch, captured=size is None), output)
 
 
 def _teacher_vectors(training: Training) -> dict[Split, np.ndarray]:

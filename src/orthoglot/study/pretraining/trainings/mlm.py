@@ -18,7 +18,7 @@ from torch.nn import functional
 from transformers import PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaForMaskedLM
 
 from orthoglot.encoders.base import placed, resolve_device
-from orthoglot.encoders.packed import Packed, pack, reads_packed
+from orthoglot.encoders.packed import BLOCK, Packed, pack, reads_packed
 from orthoglot.encoders.pretrained import save_checkpoint
 from orthoglot.encoders.token_lists import Ragged
 from orthoglot.encoders.tokenization import CheckpointTokenizer
@@ -26,7 +26,7 @@ from orthoglot.random_streams import derive
 from orthoglot.study.pretraining.collate import Hidden, hidden_of
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 from orthoglot.study.pretraining.kinds.mlm import MlmSettings
-from orthoglot.study.pretraining.masking import hidden_tokens
+from orthoglot.study.pretraining.masking import IGNORED, hidden_tokens
 from orthoglot.study.pretraining.networks import last_states
 from orthoglot.study.pretraining.sampling import RowSampler, length_batches
 from orthoglot.study.pretraining.tokenised import SPLITS, languages_of, monolingual, read_text, write_text
@@ -84,7 +84,8 @@ def packed_batch(shown: np.ndarray, labels: np.ndarray, device: torch.device) ->
     """A batch from ids as shown and what to predict of them, both (B, T) with padding."""
     keep = shown != PAD
     offsets = np.concatenate([[0], keep.sum(1).cumsum()])
-    return Masked(pack(Ragged(shown[keep], offsets), PAD, device), False, hidden_of(labels[keep], device))
+    hidden = hidden_of(labels[keep], device, BLOCK)
+    return Masked(pack(Ragged(shown[keep], offsets), PAD, device), False, hidden)
 
 
 def build(settings: MlmSettings, vocabulary: int) -> XLMRobertaForMaskedLM:
@@ -170,7 +171,11 @@ def _fit(
         seed=settings.seed,
     )
     optimizer = torch.optim.AdamW(
-        model.parameters(), lr=settings.learning_rate, weight_decay=WEIGHT_DECAY, fused=True
+        model.parameters(),
+        lr=settings.learning_rate,
+        weight_decay=WEIGHT_DECAY,
+        fused=True,
+        capturable=model.device.type == "cuda",
     )
 
     def masked(text: Ragged, rows: np.ndarray, generator: np.random.Generator) -> Masked:
@@ -193,7 +198,7 @@ def _fit(
         total, tokens = 0.0, 0
         for rows in length_batches(np.arange(len(valid.lengths)), valid.lengths, count, generator):
             batch = masked(valid, rows, generator)
-            hidden = len(batch.hidden.ids)
+            hidden = int((batch.hidden.ids != IGNORED).sum())
             total += float(masked_loss(model, batch)["mlm"]) * hidden
             tokens += hidden
         return {"mlm": total / tokens, "total": total / tokens}
@@ -212,6 +217,7 @@ def _fit(
             train, np.arange(len(train.lengths))[:size], np.random.default_rng(settings.seed)
         ),
         validate=validate,
+        captured=packed,
     )
 
 
