@@ -24,9 +24,11 @@ def test_a_compiled_function_gives_the_same_numbers_for_any_shape() -> None:
     run = compiled(token_bags._slope)
     generator = torch.Generator().manual_seed(0)
     for rows, columns in ((3, 7), (5, 11)):
-        z = torch.randn(rows, columns, generator=generator)
-        given = z, z.logsumexp(dim=1), torch.rand(rows, generator=generator)
-        torch.testing.assert_close(run(*given), token_bags._slope(*given))
+        z = torch.randn(rows, columns, generator=generator).requires_grad_()
+        given = z, torch.rand(rows, generator=generator), torch.rand(rows, generator=generator)
+        values = [function(*given) for function in (run, token_bags._slope)]
+        torch.testing.assert_close(*values)
+        torch.testing.assert_close(*(torch.autograd.grad(value.square().sum(), z) for value in values))
 
 
 def test_where_compiling_fails_the_function_itself_is_called(

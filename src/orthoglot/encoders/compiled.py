@@ -8,6 +8,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 import torch
+from torch._functorch import config as functorch
 
 Made = TypeVar("Made")
 logger = logging.getLogger(__name__)
@@ -27,7 +28,9 @@ def compiled(function: Callable[..., Made]) -> Callable[..., Made]:
         try:
             if run is None:
                 run = torch.compile(function, fullgraph=True, dynamic=True, options={"deterministic": True})
-            return run(*arguments)
+            # The backward pass is compiled at once, too, so that its failure is one of this call.
+            with functorch.patch(force_non_lazy_backward_lowering=True):
+                return run(*arguments)
         except torch.OutOfMemoryError:
             raise
         except Exception as error:  # what the arguments themselves cause, the function raises again
