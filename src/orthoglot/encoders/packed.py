@@ -115,8 +115,8 @@ def _attention(
     tensors. Both have deterministic algorithms, which `torch.use_deterministic_algorithms` chooses.
     """
     if mask is not None:
-        heads_first = (part.transpose(0, 1)[None] for part in (query, key, value))
-        context = functional.scaled_dot_product_attention(*heads_first, attn_mask=mask, dropout_p=dropout)
+        query, key, value = (part.transpose(0, 1)[None] for part in (query, key, value))
+        context = functional.scaled_dot_product_attention(query, key, value, mask, dropout)
         return context[0].transpose(0, 1)
     if query.dtype == torch.float32:
         return torch.ops.aten._efficient_attention_forward(
@@ -135,6 +135,8 @@ def reads_packed(model: Any, device: torch.device) -> bool:
     return attention_works(heads, model.config.hidden_size // heads, device)
 
 
+@torch.inference_mode(False)
+@torch.enable_grad()
 def attention_works(heads: int, width: int, device: torch.device) -> bool:
     """Whether the operators of `_attention` give what its mask gives: they are not public, and may change."""
     cuts = torch.tensor([0, 1, 20, 48], dtype=torch.int32, device=device)
