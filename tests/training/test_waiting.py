@@ -141,9 +141,10 @@ def packed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> b
     return is_packed
 
 
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 @pytest.mark.parametrize("margin", [0.0, 0.3])
-def test_steps_of_ems(margin: float, packed: bool) -> None:
-    settings = SETTINGS.model_copy(update={"margin": margin})
+def test_steps_of_ems(margin: float, precision: str, packed: bool) -> None:
+    settings = SETTINGS.model_copy(update={"margin": margin, "precision": precision})
     encoder, pairs = encoder_and_sentences()
     batch = EmsCollator(settings, encoder, CPU)(pairs, np.arange(4), np.random.default_rng(1))
     assert any(chunk.padded for chunk in batch.sentences.chunks) != packed

@@ -20,6 +20,7 @@ from toy_training import SETTINGS, history_of
 from orthoglot.encoders import packed as packing
 from orthoglot.encoders.token_lists import Ragged
 from orthoglot.study.pretraining import collate as module
+from orthoglot.study.pretraining import networks, trainer
 from orthoglot.study.pretraining.collate import EmsCollator, TokenBatch, collate
 from orthoglot.study.pretraining.emma_x_phases import (
     EmmaXBatch,
@@ -173,6 +174,38 @@ def test_a_whole_training_on_packed_sentences(
         histories.append(history_of(place / "encoder"))
     for ours, theirs in zip(histories[1], histories[0], strict=True):
         assert ours == pytest.approx(theirs, rel=1e-3)
+
+
+def test_only_long_trainings_compile_their_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = DistillationModel(untrained(SETTINGS.network, VOCABULARY).network, "float32")  # type: ignore[arg-type]
+    optimizer = torch.optim.Adam(model.parameters())
+    told, states = [], networks.packed_states
+
+    def noting(*given: Any, compiles: bool) -> Tensor:
+        told.append(compiles)
+        return states(*given, compiles=compiles)
+
+    monkeypatch.setattr(networks, "packed_states", noting)
+    monkeypatch.setattr(trainer, "fit", lambda **_: [])
+    packed = packing.pack(sentences([3, 5]), 0, CPU)
+    for steps in (trainer.COMPILES_FROM - 1, trainer.COMPILES_FROM):
+        recipe = SETTINGS.model_copy(update={"steps": steps})
+        nothing: Any = None
+        trainer.train_steps(
+            recipe,
+            recipe,
+            RunOptions("cpu", Path()),
+            "toy",
+            model,
+            optimizer,
+            schedule="constant",
+            loss=model,
+            batches=nothing,
+            smaller=nothing,
+            validate=nothing,
+        )
+        model.encoder(packed)
+    assert told == [False, True]
 
 
 def test_the_comparison_notices_a_token_that_sees_another_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

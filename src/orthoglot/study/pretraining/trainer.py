@@ -21,7 +21,7 @@ from orthoglot.encoders.out_of_memory import within_memory
 from orthoglot.random_streams import derive
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 from orthoglot.study.pretraining.model import PretrainingModel
-from orthoglot.study.pretraining.networks import TrainableEncoder, trainable_encoder
+from orthoglot.study.pretraining.networks import SentenceNetwork, TrainableEncoder, trainable_encoder
 from orthoglot.study.pretraining.sampling import RowSampler
 from orthoglot.study.pretraining.settings import PretrainingSettings, ScratchNetwork, TrainingSettings
 from orthoglot.study.pretraining.tokenised import SPLITS, Corpus, languages_of, read_bitext
@@ -43,6 +43,8 @@ Shape = Literal["constant", "linear", "cosine", "slow_cosine"]
 MakeBatch = Callable[[Split, np.ndarray, int], Any]
 # L2 penalty that is added to the gradient (EMS; docs/papers.md#ems-recipe).
 WEIGHT_DECAY = 1e-5
+# Steps of the shortest training whose layers a GPU compiles. That takes a minute; what it saves is not measured.
+COMPILES_FROM = 5_000
 logger = logging.getLogger(__name__)
 
 
@@ -194,6 +196,9 @@ def train_steps(
     """
     rates = scheduler(optimizer, warmup=recipe.warmup_steps, steps=recipe.steps, shape=schedule)
     captured = captured and processes() == 1
+    for part in model.modules():
+        if isinstance(part, SentenceNetwork):
+            part.compiles = recipe.steps >= COMPILES_FROM
 
     def train() -> History:
         return fit(

@@ -119,8 +119,8 @@ class _Divergence(torch.autograd.Function):
     def forward(
         ctx: Any, states: Tensor, output: Tensor, bags: Bags, products: torch.dtype | None, wanted: bool
     ) -> Tensor:
-        if wanted and products is not None and states.is_cuda:
-            with torch.autocast("cuda", enabled=False):
+        if wanted and products is not None and states.device.type != "cpu":
+            with torch.autocast(states.device.type, enabled=False):
                 value, *gradients = _at_once(states, output, bags, products)
             ctx.save_for_backward(*gradients)
             return value
@@ -167,18 +167,19 @@ def _at_once(
 
     Not measured on a GPU.
     """
-    gpu = states.is_cuda
+    on_cpu, compiles = states.device.type == "cpu", states.is_cuda
     matrix, x = output.to(products), states.to(products)
     z = x @ matrix.T
     mass, weights = bags.mass.to(states.dtype), bags.weights.to(states.dtype)
-    normaliser = (_compiled_normaliser if gpu else _normaliser)(z, mass)
+    normaliser = (_compiled_normaliser if compiles else _normaliser)(z, mass)
     expected = z[bags.rows, bags.tokens].to(states.dtype)
     total = mass @ normaliser - weights @ expected - bags.entropy.sum()
     # d KL / d z = mass q - p, with the places where p is not 0 made anew so that they are rounded once
-    slope = (_compiled_slope if gpu else _slope)(z, normaliser, mass)
+    slope = (_compiled_slope if compiles else _slope)(z, normaliser, mass)
     there = (expected - normaliser[bags.rows]).exp() * mass[bags.rows] - weights
     slope[bags.rows, bags.tokens] = there.to(products)
-    by_output = torch.mm(slope.T, x, out_dtype=output.dtype) if gpu else (slope.T @ x).to(output.dtype)
+    # A CPU has no product that adds up in float32 and leaves it so.
+    by_output = (slope.T @ x).to(output.dtype) if on_cpu else torch.mm(slope.T, x, out_dtype=output.dtype)
     return total.to(states.dtype), (slope @ matrix).to(states.dtype), by_output
 
 
