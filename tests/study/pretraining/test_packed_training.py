@@ -36,6 +36,7 @@ from orthoglot.study.pretraining.tokenised import Bitext
 from orthoglot.study.pretraining.trainings import mlm
 from orthoglot.study.pretraining.trainings.distillation import DistillationBatch, DistillationModel
 from orthoglot.study.pretraining.trainings.ems import EmsModel
+from orthoglot.training import step
 
 CPU = torch.device("cpu")
 VOCABULARY, MOST = 40, 24
@@ -174,6 +175,24 @@ def test_a_whole_training_on_packed_sentences(
         histories.append(history_of(place / "encoder"))
     for ours, theirs in zip(histories[1], histories[0], strict=True):
         assert ours == pytest.approx(theirs, rel=1e-3)
+
+
+@pytest.mark.parametrize("target", ["xtr", "ugt"])
+def test_steps_have_few_shapes(target: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 100 pairs of 1 to 24 tokens, 2,500 a step: each combination has a graph of its own."""
+    settings = SETTINGS.model_copy(update={"target": target})
+    encoder = untrained(SETTINGS.network, VOCABULARY)  # type: ignore[arg-type]
+    monkeypatch.setattr(encoder, "is_word", lambda: np.ones(VOCABULARY, dtype=bool))
+    monkeypatch.setattr(module, "reads_packed", lambda *_: True)
+    draw = np.random.default_rng(0)
+    sides = [sentences(draw.integers(1, MOST + 1, 500).tolist()) for _ in range(2)]
+    collator = EmsCollator(settings, encoder, CPU)
+    bitext = Bitext(*sides, np.array([[0, 1]]), (500,), np.arange(500))
+    shapes = set()
+    for number in range(60):
+        batch = collator(bitext, draw.choice(500, 100, replace=False), np.random.default_rng(number))
+        shapes.add(tuple(step._shape(leaf) for leaf in step._leaves(batch)))
+    assert 1 < len(shapes) <= 6
 
 
 def test_only_long_trainings_compile_their_layers(monkeypatch: pytest.MonkeyPatch) -> None:
