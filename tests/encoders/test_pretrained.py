@@ -17,6 +17,7 @@ import transformers
 from checkpoints import bert, pretrained, xlmr
 from damaged_checkpoints import Damage, pickled, said, weights, without_a_weight
 
+from orthoglot.encoders import pretrained as encoders
 from orthoglot.encoders.folder import identity, load_encoder, locate
 from orthoglot.encoders.frozen_folder import link
 from orthoglot.encoders.kinds.pretrained import PretrainedSettings
@@ -55,9 +56,18 @@ def _library(checkpoint: Path, sentence: str) -> Any:
 
 @pytest.mark.parametrize("architecture", [xlmr, bert])
 @pytest.mark.parametrize("pooling", ["cls", "pooler", "mean"])
+@pytest.mark.parametrize("packed", [False, True], ids=["padded", "packed"])
 def test_vectors_are_the_librarys_own(
-    architecture: Callable[[Path], Path], tmp_path: Path, pooling: Pooling
+    architecture: Callable[[Path], Path],
+    tmp_path: Path,
+    pooling: Pooling,
+    packed: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Packed as on a GPU, too."""
+    monkeypatch.setattr(encoders, "reads_packed", lambda *_: packed)
+    if packed:
+        monkeypatch.setattr(encoders.PretrainedEncoder, "_states", None)
     place = architecture(tmp_path / "checkpoint")
     encoder = load_encoder(_link(tmp_path / "e", pretrained(place, pooling=pooling)), "cpu")
     pooler = transformers.AutoModel.from_pretrained(place).pooler.dense

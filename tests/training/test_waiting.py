@@ -27,6 +27,7 @@ from orthoglot.objectives import is_trained
 from orthoglot.objectives.base import Objective
 from orthoglot.random_streams import Draws, stream
 from orthoglot.study.config import load
+from orthoglot.study.pretraining import collate
 from orthoglot.study.pretraining.collate import (
     Chunk,
     EmsBatch,
@@ -46,7 +47,7 @@ from orthoglot.study.pretraining.emma_x_phases import (
 from orthoglot.study.pretraining.networks import TrainableEncoder
 from orthoglot.study.pretraining.tokenised import Bitext
 from orthoglot.study.pretraining.trainings.ems import EmsModel
-from orthoglot.study.pretraining.trainings.mlm import Masked, build, masked_loss
+from orthoglot.study.pretraining.trainings.mlm import Masked, build, masked_loss, packed_batch
 from orthoglot.training import decompose, loop
 from orthoglot.training.batching import Batch, PairRows, make_batches
 from orthoglot.training.training_state import Progress
@@ -132,12 +133,21 @@ def encoder_and_sentences() -> tuple[TrainableEncoder, Bitext]:
     return encoder, Bitext(*sides, np.array([[0, 1]]), (4,), np.arange(4))
 
 
+@pytest.fixture(params=[False, True], ids=["padded", "packed"])
+def packed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether sentences are packed, as they are on a GPU."""
+    is_packed: bool = request.param
+    monkeypatch.setattr(collate, "reads_packed", lambda *_: is_packed)
+    return is_packed
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 @pytest.mark.parametrize("margin", [0.0, 0.3])
-def test_steps_of_ems(margin: float) -> None:
-    settings = SETTINGS.model_copy(update={"margin": margin})
+def test_steps_of_ems(margin: float, precision: str, packed: bool) -> None:
+    settings = SETTINGS.model_copy(update={"margin": margin, "precision": precision})
     encoder, pairs = encoder_and_sentences()
     batch = EmsCollator(settings, encoder, CPU)(pairs, np.arange(4), np.random.default_rng(1))
-    assert any(chunk.padded for chunk in batch.sentences.chunks)
+    assert any(chunk.padded for chunk in batch.sentences.chunks) != packed
     model = EmsModel(settings, encoder, 2).to(META)
     assert batch.bags is not None
     bags = type(batch.bags)(batch.bags.offsets, *map(there, batch.bags[1:]))
@@ -145,6 +155,7 @@ def test_steps_of_ems(margin: float) -> None:
 
 
 @pytest.mark.parametrize("virtual", ["paper", "released"])
+@pytest.mark.usefixtures("packed")
 def test_steps_of_emma_x(virtual: str) -> None:
     encoder, pairs = encoder_and_sentences()
     emma = EMMA.model_copy(update={"parallel": EMMA.parallel.model_copy(update={"virtual": virtual})})
@@ -169,6 +180,8 @@ def test_steps_of_masked_language_modelling() -> None:
     hidden = there(hidden_of(labels, CPU))
     batch = Masked(torch.zeros(2, 4, dtype=torch.int64, device=META), True, hidden)
     step([lambda given: masked_loss(model, given)], batch, model)
+    shown = np.array([[5, 4, 6, 1], [7, 4, 4, 8]])
+    step([lambda given: masked_loss(model, given)], there(packed_batch(shown, labels, CPU)), model)
 
 
 def test_a_mask_of_padding_is_taken_as_it_is_and_changes_nothing() -> None:
@@ -194,6 +207,9 @@ def test_hidden_tokens_are_found_before_they_are_on_the_device() -> None:
     assert isinstance(found, Hidden)
     assert found.places.tolist() == [1, 3, 5]
     assert found.ids.tolist() == [5, 7, 6]
+    filled = hidden_of(labels, CPU, 4)
+    assert filled.places.tolist() == [1, 3, 5, 0]
+    assert filled.ids.tolist() == [5, 7, 6, -100]
     assert TokenBatch((Chunk(torch.zeros(2, 3), False),), torch.arange(2), (found,)).hidden[0] is found
 
 

@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from orthoglot.encoders.base import (
     resolve_device,
 )
 from orthoglot.encoders.folder import save_card, stated
+from orthoglot.encoders.packed import pack, packed_states, packed_vectors, reads_packed
 from orthoglot.encoders.settings import Pooling, Precision
 from orthoglot.encoders.token_lists import Ragged
 from orthoglot.encoders.token_states import Pieces, read_pieces
@@ -90,7 +92,15 @@ class PretrainedEncoder(TokenEncoder):
         return tokens
 
     def vectors(self, tokens: Ragged, batch: np.ndarray) -> Tensor:
-        return self._pooled(*self._states(tokens, batch))
+        if not self._reads_packed:
+            return self._pooled(*self._states(tokens, batch))
+        packed = pack(tokens.take(batch), self.tokenizer.pad, self.device)
+        states = packed_states(self.model, packed).float()
+        return packed_vectors(states, packed, self.pooling, getattr(self.model, "pooler", None))
+
+    @cached_property
+    def _reads_packed(self) -> bool:
+        return reads_packed(self.model, self.device)
 
     def pieces(self, sentences: Sequence[str], language: str, batch_tokens: int) -> list[Pieces]:
         sentences = strings(sentences, "sentences")

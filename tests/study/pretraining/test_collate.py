@@ -66,7 +66,8 @@ def steps(**values: Any) -> EmsCollator:
     chosen = {"target": "xtr", "bag": "counts", "release_mask": False, "xtr_weight": 1.0, "chunk_tokens": 100}
     settings: Any = SimpleNamespace(**chosen | values)
     is_word = np.arange(40) != COMMA
-    encoder: Any = SimpleNamespace(tokenizer=tokenizer(), is_word=lambda: is_word)
+    network = SimpleNamespace(model=None)
+    encoder: Any = SimpleNamespace(tokenizer=tokenizer(), is_word=lambda: is_word, network=network)
     return EmsCollator(settings, encoder, CPU)
 
 

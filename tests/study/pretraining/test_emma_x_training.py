@@ -378,7 +378,9 @@ def test_every_reading_trains(settings: EmmaXSettings, bitext: list[Path], tmp_p
 
 def parallel(bitext: list[Path], tmp_path: Path, settings: EmmaXSettings) -> EmmaXCollator:
     encoder: Any = SimpleNamespace(
-        tokenizer=SimpleNamespace(pad=0, mask=None, before=(), after=()), vocabulary=90
+        tokenizer=SimpleNamespace(pad=0, mask=None, before=(), after=()),
+        vocabulary=90,
+        network=SimpleNamespace(model=None),
     )
 
     def letters(sentences: Sequence[str], language: str) -> Ragged:

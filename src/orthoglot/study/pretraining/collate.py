@@ -1,4 +1,4 @@
-"""Batches as tensors: sentences in chunks of similar length, and what each is to predict."""
+"""Batches as tensors: sentences packed or in chunks of similar length, and what each is to predict."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from orthoglot.encoders.base import length_batches, placed
+from orthoglot.encoders.packed import BLOCK, STEP, Packed, pack, reads_packed
 from orthoglot.encoders.token_lists import Ragged
 from orthoglot.encoders.tokenization import TextTokenizer
 from orthoglot.errors import ConfigError
@@ -17,6 +18,7 @@ from orthoglot.study.pretraining.kinds.ems import EmsSettings
 from orthoglot.study.pretraining.masking import IGNORED
 from orthoglot.study.pretraining.networks import SentenceNetwork, TrainableEncoder
 from orthoglot.study.pretraining.objectives.token_bags import Bags, bags_of
+from orthoglot.study.pretraining.settings import TrainingSettings
 from orthoglot.study.pretraining.tokenised import Bitext
 from orthoglot.training.distributed import added, processes
 
@@ -25,17 +27,17 @@ DRAWS = 5
 
 
 class Chunk(NamedTuple):
-    """Token ids (b, T), and whether any of them is padding."""
+    """Token ids (b, T), and whether any of them is padding; or all sentences of a step, packed."""
 
-    ids: Tensor
+    ids: Tensor | Packed
     padded: bool
 
 
 class Hidden(NamedTuple):
     """The tokens of a chunk that are to be predicted, found in host memory so that nothing waits for a device."""
 
-    places: Tensor  # among the chunk's b T tokens, row after row (H,)
-    ids: Tensor  # what stood there (H,)
+    places: Tensor  # among all tokens of the chunk, row after row (H,)
+    ids: Tensor  # what stood there (H,), -100 where nothing is to be predicted
 
 
 class TokenBatch(NamedTuple):
@@ -45,7 +47,7 @@ class TokenBatch(NamedTuple):
     ordered by length, and all vectors are computed before any loss.
     """
 
-    chunks: tuple[Chunk, ...]  # all sentences, longest first
+    chunks: tuple[Chunk, ...]  # all sentences, longest first; packed in their own order
     rows: Tensor  # row of sentence i among the rows of all chunks (S,)
     hidden: tuple[Hidden, ...] = ()  # what to predict of each chunk; empty where no token is hidden
 
@@ -79,25 +81,37 @@ def encode_and_predict(
     wanted = torch.cat(expected)
     loss = functional.cross_entropy(torch.cat(logits), wanted, label_smoothing=smoothing, reduction="sum")
     # Processes average their gradients, and hide different numbers of tokens.
-    everywhere = added(torch.full((), float(len(wanted)), device=wanted.device))
+    everywhere = added((wanted != IGNORED).sum().float())
     return torch.cat(vectors)[batch.rows], loss * processes() / everywhere
 
 
-def hidden_of(labels: np.ndarray, device: torch.device) -> Hidden:
-    """What to predict, from the id at each hidden place and -100 elsewhere (b, T)."""
+def hidden_of(labels: np.ndarray, device: torch.device, multiple: int = 1) -> Hidden:
+    """What to predict, from the id at each hidden place and -100 elsewhere (b, T).
+
+    It is filled up to a multiple of so many places by the first token, of which nothing (-100) is predicted.
+    """
     flat = labels.ravel()
     places = np.flatnonzero(flat != IGNORED)
-    return Hidden(*(placed(torch.from_numpy(values), device) for values in (places, flat[places])))
+    more = -len(places) % multiple
+    ids = np.pad(flat[places], (0, more), constant_values=IGNORED)
+    return Hidden(*(placed(torch.from_numpy(values), device) for values in (np.pad(places, (0, more)), ids)))
+
+
+def chunk_size(settings: TrainingSettings, encoder: TrainableEncoder, device: torch.device) -> int | None:
+    """What `collate` takes: None where the encoder reads sentences packed, else as the settings say."""
+    return None if reads_packed(encoder.network.model, device) else settings.chunk_tokens
 
 
 def collate(
     tokenizer: TextTokenizer,
     sentences: Ragged,
-    chunk_tokens: int,
+    chunk_tokens: int | None,
     device: torch.device,
     labels: np.ndarray | None = None,
 ) -> TokenBatch:
     """Split sentences into chunks of at most `chunk_tokens` tokens, padding included, and move them to a device.
+
+    If it is None, all sentences are packed, and none is padded.
 
     The tokenizer says what surrounds a sentence and pads it. Labels are what to predict for each of the sentences' ids,
     -100 for nothing.
@@ -108,6 +122,10 @@ def collate(
         nothing = [IGNORED] * len(before), [IGNORED] * len(after)
         wanted = Ragged(labels, sentences.offsets).surrounded(*nothing)
     lengths = shown.lengths
+    if chunk_tokens is None:
+        hidden = () if wanted is None else (hidden_of(wanted.ids.astype(np.int64), device, BLOCK),)
+        packed = Chunk(pack(shown, tokenizer.pad, device), False)
+        return TokenBatch((packed,), placed(torch.arange(len(lengths)), device), hidden)
     chunks, order, expected = [], [], []
     for rows in length_batches(lengths, chunk_tokens):
         ids = placed(torch.from_numpy(shown.padded(rows, tokenizer.pad)), device)
@@ -134,6 +152,9 @@ class EmsCollator:
         if self._hides and self.tokenizer.mask is None:
             raise ConfigError("target ugt and release_mask hide tokens, but this tokenizer has no mask token")
         self._is_word = encoder.is_word() if self._hides and not settings.release_mask else None
+        self.chunk_tokens = chunk_size(settings, encoder, device)
+        # Whether steps may be captured: in float32 bags are read, chunk by chunk, in host memory.
+        self.captured = self.chunk_tokens is None and settings.precision == "bfloat16"
 
     def __call__(self, bitext: Bitext, rows: np.ndarray, generator: np.random.Generator) -> EmsBatch:
         """The given pairs as a batch; `generator` draws the tokens to be hidden, if any are."""
@@ -146,10 +167,13 @@ class EmsCollator:
             # In the authors' code the other side predicts what this side's network reads.
             expected = (shown if settings.release_mask else sentences).take(other)
             asked = hidden if settings.target == "ugt" else None
-            bags = bags_of(expected.ids, expected.lengths, settings.bag, asked).to(self.device)
+            bags = bags_of(expected.ids, expected.lengths, settings.bag, asked)
+            if self.chunk_tokens is None:
+                bags = bags.filled(STEP)
+            bags = bags.to(self.device)
         source, target = bitext.languages_of(rows).T
         return EmsBatch(
-            collate(self.tokenizer, shown, settings.chunk_tokens, self.device),
+            collate(self.tokenizer, shown, self.chunk_tokens, self.device),
             placed(torch.from_numpy(np.concatenate([target, source])), self.device),
             bags,
         )

@@ -13,7 +13,7 @@ from orthoglot.encoders.base import placed
 from orthoglot.encoders.token_lists import Ragged
 from orthoglot.errors import DataError
 from orthoglot.random_streams import derive
-from orthoglot.study.pretraining.collate import collate
+from orthoglot.study.pretraining.collate import chunk_size, collate
 from orthoglot.study.pretraining.emma_x_phases import EmmaXBatch, VirtualDraws
 from orthoglot.study.pretraining.kinds.emma_x import EmmaXSettings, ParallelPhase, Phase, TextPhase
 from orthoglot.study.pretraining.masking import hidden_tokens
@@ -45,6 +45,7 @@ class EmmaXCollator:
     ):
         self.settings, self.corpus, self.device = settings, corpus, device
         self.tokenizer, self.vocabulary = encoder.tokenizer, encoder.vocabulary
+        self.chunk_tokens = chunk_size(settings, encoder, device)
         limits = [settings.parallel.pairs.get(folder.name) for folder in bitext]
         self._allowed = LimitedRows(corpus["train"].sizes, limits)
         self.sizes = self._allowed.sizes  # sentence pairs of each language pair that training may see
@@ -129,7 +130,7 @@ class EmmaXCollator:
         return self._collate([replace(everyones, ids=shown).take(rows) for rows in mine], labels)
 
     def _collate(self, parts: Sequence[Ragged], labels: np.ndarray | None) -> EmmaXBatch:
-        tokens = collate(self.tokenizer, Ragged.join(parts), self.settings.chunk_tokens, self.device, labels)
+        tokens = collate(self.tokenizer, Ragged.join(parts), self.chunk_tokens, self.device, labels)
         return EmmaXBatch(tokens, tuple(len(part.lengths) for part in parts))
 
     def _sampler(self, phase: Phase, size: int, sizes: Sequence[int], purpose: str = "") -> RowSampler:

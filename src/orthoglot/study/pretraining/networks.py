@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from orthoglot.encoders.base import pool
 from orthoglot.encoders.ems import new_network
 from orthoglot.encoders.folder import stated
+from orthoglot.encoders.packed import Packed, packed_states, packed_vectors
 from orthoglot.encoders.pretrained import attention_mask, open_checkpoint, save_checkpoint, with_token_head
 from orthoglot.encoders.sentence_transformer import save_with_layers
 from orthoglot.encoders.settings import Pooling
@@ -45,24 +46,41 @@ class SentenceNetwork(nn.Module):
         self.projection = projection or nn.Identity()  # what follows the pooling
         # states of hidden tokens (H, D) to logits (H, V), if hidden tokens are predicted
         self.token_head = token_head
+        self.compiles = False  # whether a GPU's layers are compiled
 
-    def forward(self, ids: Tensor, padded: bool = True) -> Tensor:
-        """Ids (B, T) to vectors (B, D), not normalised; `padded` says whether padding is among them."""
+    def forward(self, ids: Tensor | Packed, padded: bool = True) -> Tensor:
+        """Ids of B sentences to vectors (B, D), not normalised; see `last_states`."""
         return self._vectors(self._states(ids, padded), ids)
 
-    def predict(self, ids: Tensor, padded: bool, places: Tensor) -> tuple[Tensor, Tensor]:
-        """Vectors (B, D), and logits (H, V) of the tokens at `places` (H,) among all B T, row after row."""
+    def predict(self, ids: Tensor | Packed, padded: bool, places: Tensor) -> tuple[Tensor, Tensor]:
+        """Vectors (B, D), and logits (H, V) of the tokens at `places` (H,) among all ids, row after row."""
         assert self.token_head is not None
         states = self._states(ids, padded)
-        return self._vectors(states, ids), self.token_head(states.flatten(0, 1)[places])
+        return self._vectors(states, ids), self.token_head(states.flatten(0, -2)[places])
 
-    def _states(self, ids: Tensor, padded: bool) -> Tensor:
-        mask = attention_mask(self.model, ids != self.pad) if padded else None
-        return self.model(ids, attention_mask=mask).last_hidden_state
+    def _states(self, ids: Tensor | Packed, padded: bool) -> Tensor:
+        return last_states(self.model, ids, self.pad, padded, compiles=self.compiles)
 
-    def _vectors(self, states: Tensor, ids: Tensor) -> Tensor:
+    def _vectors(self, states: Tensor, ids: Tensor | Packed) -> Tensor:
         pooler = getattr(self.model, "pooler", None)
-        return self.projection(pool(states, ids != self.pad, self.pooling, pooler))
+        if isinstance(ids, Packed):
+            vectors = packed_vectors(states, ids, self.pooling, pooler)
+        else:
+            vectors = pool(states, ids != self.pad, self.pooling, pooler)
+        return self.projection(vectors)
+
+
+def last_states(
+    model: Any, ids: Tensor | Packed, pad: int, padded: bool, *, compiles: bool = False
+) -> Tensor:
+    """States of the last layer of a transformers model, (B, T, D) of ids (B, T) and (T, D) of packed ones.
+
+    `padded` says whether there is padding, whose id is `pad`, among ids (B, T). See `packed_states` for `compiles`.
+    """
+    if isinstance(ids, Packed):
+        return packed_states(model, ids, compiles=compiles)
+    mask = attention_mask(model, ids != pad) if padded else None
+    return model(ids, attention_mask=mask).last_hidden_state
 
 
 class TrainableEncoder:

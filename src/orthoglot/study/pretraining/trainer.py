@@ -21,7 +21,7 @@ from orthoglot.encoders.out_of_memory import within_memory
 from orthoglot.random_streams import derive
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 from orthoglot.study.pretraining.model import PretrainingModel
-from orthoglot.study.pretraining.networks import TrainableEncoder, trainable_encoder
+from orthoglot.study.pretraining.networks import SentenceNetwork, TrainableEncoder, trainable_encoder
 from orthoglot.study.pretraining.sampling import RowSampler
 from orthoglot.study.pretraining.settings import PretrainingSettings, ScratchNetwork, TrainingSettings
 from orthoglot.study.pretraining.tokenised import SPLITS, Corpus, languages_of, read_bitext
@@ -43,6 +43,8 @@ Shape = Literal["constant", "linear", "cosine", "slow_cosine"]
 MakeBatch = Callable[[Split, np.ndarray, int], Any]
 # L2 penalty that is added to the gradient (EMS; docs/papers.md#ems-recipe).
 WEIGHT_DECAY = 1e-5
+# Steps of the shortest training whose layers a GPU compiles. That takes a minute; what it saves is not measured.
+COMPILES_FROM = 5_000
 logger = logging.getLogger(__name__)
 
 
@@ -106,11 +108,16 @@ def prepared(settings: TrainingSettings, name: str, inputs: Inputs, run: RunOpti
 
 
 def train_on_pairs(
-    training: Training, settings: PretrainingSettings, model: PretrainingModel, make_batch: MakeBatch
+    training: Training,
+    settings: PretrainingSettings,
+    model: PretrainingModel,
+    make_batch: MakeBatch,
+    *,
+    captured: bool = False,
 ) -> History:
     """Train a model on randomly drawn pairs, each process on its share; the model is left in its best epoch's state.
 
-    Adam with coupled weight decay, linear warm-up (docs/papers.md#ems-recipe).
+    Adam with coupled weight decay, linear warm-up (docs/papers.md#ems-recipe). See `train_steps` for `captured`.
 
     Raises:
         DataError: A step does not fit into the device's memory.
@@ -130,6 +137,7 @@ def train_on_pairs(
         weight_decay=WEIGHT_DECAY,
         amsgrad=settings.amsgrad,
         fused=True,
+        capturable=training.device.type == "cuda",
     )
     # The rows of every validation batch, the same each time.
     rows = np.random.default_rng(derive(settings.seed, "validation")).permutation(len(corpus["valid"]))
@@ -156,6 +164,7 @@ def train_on_pairs(
         batches=batches,
         smaller=lambda size: make_batch("train", np.arange(len(corpus["train"]))[:size], 0),
         validate=validated,
+        captured=captured,
     )
 
 
@@ -176,19 +185,27 @@ def train_steps(
     least: int = 1,
     keep: Keep = "best",
     watch: Callable[[History], None] | None = None,
+    captured: bool = False,
 ) -> History:
     """Train for the steps of a recipe, which is all of the settings or a part.
+
+    If batches have few shapes, so that steps can be CUDA graphs, they are `captured` in a process that trains alone.
 
     If a step does not fit into the device's memory, a DataError names the `setting` for its size, and a size that fits:
     `smaller` makes a batch of that size. Other arguments and value are those of `fit`.
     """
     rates = scheduler(optimizer, warmup=recipe.warmup_steps, steps=recipe.steps, shape=schedule)
+    captured = captured and processes() == 1
+    for part in model.modules():
+        if isinstance(part, SentenceNetwork):
+            part.compiles = recipe.steps >= COMPILES_FROM
 
     def train() -> History:
         return fit(
             model=model,
             updates=[Update("training", loss, optimizer, scheduler=rates)],
-            batches=batches,
+            batches=(lambda *place: ((batch,) for batch in batches(*place))) if captured else batches,
+            prepare=(lambda batch: batch) if captured else None,
             validate=validate,
             max_epochs=-(-recipe.steps // recipe.validate_every),
             patience=None,

@@ -138,3 +138,53 @@ def test_nothing_is_made_for_a_gradient_that_nobody_wants(
         value = divergence(UNIFORM, output, bag(SENTENCE))
     assert value.requires_grad == wanted
     assert made == ([output.shape] if wanted else [])
+
+
+@settings(deadline=None, max_examples=60)
+@given(SENTENCES, st.integers(0, 99), st.sampled_from(["counts", "distinct"]))
+def test_all_at_once_is_the_same_as_in_chunks(
+    sentences: list[list[int]], seed: int, reading: module.Reading
+) -> None:
+    """What a GPU does where its products are rounded, here in float32."""
+    generator = torch.Generator().manual_seed(seed)
+    hidden = [(seed + row) % 7 or -1 for row in range(len(sentences))]
+    made = bag(*sentences, reading=reading, hidden=hidden)
+    states, output = (torch.randn(n, 5, generator=generator).requires_grad_() for n in (len(sentences), 7))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "LOGITS_AT_ONCE", 14)
+        value = divergence(states, output, made)
+        value.backward()
+    with torch.no_grad():
+        found = module._at_once(states, output, made, torch.float32)
+    assert {tensor.dtype for tensor in found} == {torch.float32}
+    for ours, theirs in zip(found, (value, states.grad, output.grad), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=2e-6)
+
+
+@settings(deadline=None, max_examples=60)
+@given(SENTENCES, st.integers(1, 9))
+def test_filled_up_bags_are_the_same_to_all_readers(sentences: list[list[int]], multiple: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    states, output = (torch.randn(n, 5, generator=generator) for n in (len(sentences), 7))
+    made = bag(*sentences)
+    filled = made.filled(multiple)
+    assert len(filled.rows) == len(filled.tokens) == len(filled.weights) == filled.offsets[-1]
+    assert 0 <= len(filled.rows) - len(made.rows) < multiple
+    assert len(filled.rows) % multiple == 0
+    torch.testing.assert_close(divergence(states, output, filled), divergence(states, output, made))
+    ours, theirs = (module._at_once(states, output, one, torch.float32) for one in (filled, made))
+    torch.testing.assert_close(ours, theirs)
+
+
+def test_all_at_once_rounds_products_and_slope_as_chunks_do() -> None:
+    generator = torch.Generator().manual_seed(0)
+    states, output = (torch.randn(n, 64, generator=generator).requires_grad_() for n in (3, 500))
+    made = bag(SENTENCE, [7, 8], [9])
+    value = divergence(states, output, made, torch.bfloat16)
+    value.backward()
+    with torch.no_grad():
+        found = module._at_once(states, output, made, torch.bfloat16)
+    torch.testing.assert_close(found[0], value.detach())
+    for ours, theirs in zip(found[1:], (states.grad, output.grad), strict=True):
+        assert theirs is not None
+        assert float((ours - theirs).norm()) < 2e-2 * float(theirs.norm())

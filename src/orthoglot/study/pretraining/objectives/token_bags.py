@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from orthoglot.encoders.base import placed
+from orthoglot.encoders.compiled import compiled
 
 Reading = Literal["counts", "distinct"]
 # Logits that exist at once: 64 MiB in float32.
@@ -24,7 +25,7 @@ class Bags(NamedTuple):
     # the places of row i are offsets[i] : offsets[i + 1]; (R + 1,) int64, always in host memory
     offsets: np.ndarray
     rows: Tensor  # their rows (K,) int64, in order
-    tokens: Tensor  # their ids (K,) int64; no row has an id twice
+    tokens: Tensor  # their ids (K,) int64; no row has an id twice but one whose p is 0
     weights: Tensor  # their p (K,) float64
     entropy: Tensor  # -sum_w p(w) ln p(w) of each row (R,) float64, nats
     mass: Tensor  # sum_w p(w) of each row (R,) float64; 1 but for `distinct` bags with repeats
@@ -32,6 +33,18 @@ class Bags(NamedTuple):
     def to(self, device: torch.device) -> Bags:
         """The same with its tensors on a device."""
         return Bags(self.offsets, *(placed(tensor, device) for tensor in self[1:]))
+
+    def filled(self, multiple: int) -> Bags:
+        """The same with a multiple of so many places: another token's of the last row, whose p is 0, is repeated."""
+        more = -len(self.rows) % multiple
+        last = self.tokens[self.offsets[-2] :].tolist()
+        other = next(token for token in range(len(last) + 1) if token not in last)
+        return self._replace(
+            offsets=np.append(self.offsets[:-1], len(self.rows) + more),
+            rows=torch.cat([self.rows, torch.full((more,), len(self.offsets) - 2)]),
+            tokens=torch.cat([self.tokens, torch.full((more,), other)]),
+            weights=torch.cat([self.weights, self.weights.new_zeros(more)]),
+        )
 
 
 def bags_of(
@@ -90,7 +103,8 @@ def divergence(states: Tensor, output: Tensor, bags: Bags, products: torch.dtype
             float32 or better in any case.
     Returns:
         A scalar in nats; at least 0 for bags of mass 1, and 0 when every prediction is its bag. Its gradient is made
-        on the way, chunk by chunk, and cannot be differentiated again.
+        on the way, chunk by chunk, and cannot be differentiated again. A GPU makes all of it at once if its products
+        are rounded.
     Source: EMS Eq. 6; docs/papers.md#ems-xtr.
     """
     # Within the function PyTorch's own switch is always off.
@@ -105,6 +119,11 @@ class _Divergence(torch.autograd.Function):
     def forward(
         ctx: Any, states: Tensor, output: Tensor, bags: Bags, products: torch.dtype | None, wanted: bool
     ) -> Tensor:
+        if wanted and products is not None and states.device.type != "cpu":
+            with torch.autocast(states.device.type, enabled=False):
+                value, *gradients = _at_once(states, output, bags, products)
+            ctx.save_for_backward(*gradients)
+            return value
         total = states.new_zeros(())
         by_states = torch.empty_like(states) if wanted else None
         by_output = torch.zeros_like(output) if wanted else None
@@ -139,3 +158,39 @@ class _Divergence(torch.autograd.Function):
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         by_states, by_output = ctx.saved_tensors
         return by_states * slope, by_output * slope, None, None, None
+
+
+def _at_once(
+    states: Tensor, output: Tensor, bags: Bags, products: torch.dtype
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The divergence and its gradients, for which a GPU keeps no logit but in the type of the products.
+
+    Not measured on a GPU.
+    """
+    on_cpu, compiles = states.device.type == "cpu", states.is_cuda
+    matrix, x = output.to(products), states.to(products)
+    z = x @ matrix.T
+    mass, weights = bags.mass.to(states.dtype), bags.weights.to(states.dtype)
+    normaliser = (_compiled_normaliser if compiles else _normaliser)(z, mass)
+    expected = z[bags.rows, bags.tokens].to(states.dtype)
+    total = mass @ normaliser - weights @ expected - bags.entropy.sum()
+    # d KL / d z = mass q - p, with the places where p is not 0 made anew so that they are rounded once
+    slope = (_compiled_slope if compiles else _slope)(z, normaliser, mass)
+    there = (expected - normaliser[bags.rows]).exp() * mass[bags.rows] - weights
+    slope[bags.rows, bags.tokens] = there.to(products)
+    # A CPU has no product that adds up in float32 and leaves it so.
+    by_output = (slope.T @ x).to(output.dtype) if on_cpu else torch.mm(slope.T, x, out_dtype=output.dtype)
+    return total.to(states.dtype), (slope @ matrix).to(states.dtype), by_output
+
+
+def _normaliser(z: Tensor, mass: Tensor) -> Tensor:
+    """The logsumexp of each row (R,), in the type of `mass`."""
+    return z.to(mass.dtype).logsumexp(dim=1)
+
+
+def _slope(z: Tensor, normaliser: Tensor, mass: Tensor) -> Tensor:
+    """The mass times the softmax (R, V), in the type of the logits."""
+    return ((z - normaliser[:, None]).exp() * mass[:, None]).to(z.dtype)
+
+
+_compiled_normaliser, _compiled_slope = compiled(_normaliser), compiled(_slope)

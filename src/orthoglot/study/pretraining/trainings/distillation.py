@@ -18,7 +18,7 @@ from orthoglot.encoders.settings import Precision
 from orthoglot.encoders.token_lists import Ragged
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
-from orthoglot.study.pretraining.collate import TokenBatch, collate, encode_batch
+from orthoglot.study.pretraining.collate import TokenBatch, chunk_size, collate, encode_batch
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 from orthoglot.study.pretraining.kinds.distillation import DistillationSettings
 from orthoglot.study.pretraining.model import PretrainingModel
@@ -72,15 +72,16 @@ def distill(settings: DistillationSettings, name: str, inputs: Inputs, run: RunO
     with prepared(settings, name, inputs, run) as training:
         encoder, corpus, device = training.encoder, training.corpus, training.device
         expected = _teacher_vectors(training)
+        size = chunk_size(settings, encoder, device)
 
         def make_batch(split: Split, rows: np.ndarray, _: int) -> DistillationBatch:
             sentences = Ragged.join([side.take(rows) for side in corpus[split].sides])
             vectors = placed(torch.from_numpy(expected[split][rows]), device)
-            tokens = collate(encoder.tokenizer, sentences, settings.chunk_tokens, device)
+            tokens = collate(encoder.tokenizer, sentences, size, device)
             return DistillationBatch(tokens, vectors)
 
         model = DistillationModel(encoder.network, settings.precision).to(device)
-        training.save(train_on_pairs(training, settings, model, make_batch), output)
+        training.save(train_on_pairs(training, settings, model, make_batch, captured=size is None), output)
 
 
 def _teacher_vectors(training: Training) -> dict[Split, np.ndarray]:

@@ -118,7 +118,8 @@ def _train(
         if role in model.learns:
             part.requires_grad_(True)
             groups.append({"params": list(part.parameters()), "lr": rate})
-    optimizer = torch.optim.Adam(groups, fused=True)
+    on_gpu = training.device.type == "cuda"
+    optimizer = torch.optim.Adam(groups, fused=True, capturable=on_gpu)
 
     def validated() -> dict[str, float]:
         values = validate(model, collator.validation(collator.held_out), collator.held_out.sizes)
@@ -159,6 +160,7 @@ def _train(
         least=4,
         keep="last" if last else "best",
         watch=watch,
+        captured=collator.chunk_tokens is None,
     )
     return whole(history)
 

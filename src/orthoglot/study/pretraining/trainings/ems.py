@@ -79,7 +79,8 @@ def pretrain_ems(settings: EmsSettings, name: str, inputs: Inputs, run: RunOptio
             draw = ("mask", number, rank()) if split == "train" else ("validation", number)
             return collator(corpus[split], rows, np.random.default_rng(derive(settings.seed, *draw)))
 
-        training.save(train_on_pairs(training, settings, model, make_batch), output)
+        history = train_on_pairs(training, settings, model, make_batch, captured=collator.captured)
+        training.save(history, output)
 
 
 TRAIN = pretrain_ems

@@ -18,14 +18,16 @@ from torch.nn import functional
 from transformers import PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaForMaskedLM
 
 from orthoglot.encoders.base import placed, resolve_device
-from orthoglot.encoders.pretrained import attention_mask, save_checkpoint
+from orthoglot.encoders.packed import BLOCK, Packed, pack, reads_packed
+from orthoglot.encoders.pretrained import save_checkpoint
 from orthoglot.encoders.token_lists import Ragged
 from orthoglot.encoders.tokenization import CheckpointTokenizer
 from orthoglot.random_streams import derive
 from orthoglot.study.pretraining.collate import Hidden, hidden_of
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 from orthoglot.study.pretraining.kinds.mlm import MlmSettings
-from orthoglot.study.pretraining.masking import hidden_tokens
+from orthoglot.study.pretraining.masking import IGNORED, hidden_tokens
+from orthoglot.study.pretraining.networks import last_states
 from orthoglot.study.pretraining.sampling import RowSampler, length_batches
 from orthoglot.study.pretraining.tokenised import SPLITS, languages_of, monolingual, read_text, write_text
 from orthoglot.study.pretraining.tokenizer_training import train_bpe
@@ -43,9 +45,9 @@ logger = logging.getLogger(__name__)
 
 
 class Masked(NamedTuple):
-    """Token ids with some hidden (B, T), whether any of them is padding, and what is hidden."""
+    """Token ids with some hidden, (B, T) or packed, whether any of (B, T) is padding, and what is hidden."""
 
-    ids: Tensor
+    ids: Tensor | Packed
     padded: bool
     hidden: Hidden
 
@@ -73,10 +75,17 @@ def train_vocabulary(sentences: Sequence[str], size: int, max_tokens: int) -> Pr
 
 def masked_loss(model: XLMRobertaForMaskedLM, batch: Masked) -> dict[str, Tensor]:
     """Cross-entropy of the hidden tokens, nats per token; the head runs only where it is needed."""
-    keep = attention_mask(model.roberta, batch.ids != PAD) if batch.padded else None
-    states = model.roberta(batch.ids, attention_mask=keep).last_hidden_state.flatten(0, 1)
+    states = last_states(model.roberta, batch.ids, PAD, batch.padded).flatten(0, -2)
     loss = functional.cross_entropy(model.lm_head(states[batch.hidden.places]), batch.hidden.ids)
     return {"mlm": loss, "total": loss}
+
+
+def packed_batch(shown: np.ndarray, labels: np.ndarray, device: torch.device) -> Masked:
+    """A batch from ids as shown and what to predict of them, both (B, T) with padding."""
+    keep = shown != PAD
+    offsets = np.concatenate([[0], keep.sum(1).cumsum()])
+    hidden = hidden_of(labels[keep], device, BLOCK)
+    return Masked(pack(Ragged(shown[keep], offsets), PAD, device), False, hidden)
 
 
 def build(settings: MlmSettings, vocabulary: int) -> XLMRobertaForMaskedLM:
@@ -152,7 +161,7 @@ def _fit(
     valid: Ragged,
     run: RunOptions,
 ) -> list[dict[str, float]]:
-    vocabulary = model.config.vocab_size
+    vocabulary, packed = model.config.vocab_size, reads_packed(model, model.device)
     sampler = RowSampler(
         sizes=sizes,
         batch_size=settings.batch_size,
@@ -162,13 +171,19 @@ def _fit(
         seed=settings.seed,
     )
     optimizer = torch.optim.AdamW(
-        model.parameters(), lr=settings.learning_rate, weight_decay=WEIGHT_DECAY, fused=True
+        model.parameters(),
+        lr=settings.learning_rate,
+        weight_decay=WEIGHT_DECAY,
+        fused=True,
+        capturable=model.device.type == "cuda",
     )
 
     def masked(text: Ragged, rows: np.ndarray, generator: np.random.Generator) -> Masked:
         shown, labels = hidden_tokens(
             text.padded(rows, PAD), MASKED, MASK, vocabulary, generator, special=len(SPECIAL)
         )
+        if packed:
+            return packed_batch(shown, labels, model.device)
         ids = placed(torch.from_numpy(shown), model.device)
         return Masked(ids, bool((shown == PAD).any()), hidden_of(labels, model.device))
 
@@ -183,7 +198,7 @@ def _fit(
         total, tokens = 0.0, 0
         for rows in length_batches(np.arange(len(valid.lengths)), valid.lengths, count, generator):
             batch = masked(valid, rows, generator)
-            hidden = len(batch.hidden.ids)
+            hidden = int((batch.hidden.ids != IGNORED).sum())
             total += float(masked_loss(model, batch)["mlm"]) * hidden
             tokens += hidden
         return {"mlm": total / tokens, "total": total / tokens}
@@ -202,6 +217,7 @@ def _fit(
             train, np.arange(len(train.lengths))[:size], np.random.default_rng(settings.seed)
         ),
         validate=validate,
+        captured=packed,
     )
 
 
