@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +10,12 @@ from typing import Any, NoReturn
 
 import pytest
 
-# Of this process, before PyTorch is loaded, and of the commands that tests start: threads that wait for others do not
-# spin, which costs the tests beside them ten times the work.
-os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+from orthoglot import environment
 
-import torch
+# As commands do before they load PyTorch: threads that spin while they wait would slow the tests beside them tenfold.
+environment.set_defaults()
+
+import torch  # noqa: E402
 
 pytest_plugins = ["evaluation_fixtures"]
 SHARED_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
