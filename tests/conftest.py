@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-import torch
+
+from orthoglot import environment
+
+# As commands do before they load PyTorch: threads that spin while they wait would slow the tests beside them tenfold.
+environment.set_defaults()
+
+import torch  # noqa: E402
 
 pytest_plugins = ["evaluation_fixtures"]
 SHARED_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
@@ -21,9 +27,11 @@ def _one_thread() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _level_of_the_log() -> Iterator[None]:
-    """Commands that print little set the level for their process, which here is that of all tests."""
+def _process_of_all_tests() -> Iterator[None]:
+    """Commands take all CPUs and set the level of the log, for a process that here is that of all tests."""
+    torch.set_num_threads(1)
     yield
+    torch.set_num_threads(1)
     logging.getLogger("orthoglot").setLevel(logging.NOTSET)
 
 

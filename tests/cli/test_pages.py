@@ -7,13 +7,11 @@ import itertools
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 import typer
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
@@ -98,13 +96,6 @@ def ready_model(place: Path) -> tuple[Path, Ready]:
     moments, pairs, _ = gather(PLDA, [(source, target, ("de", "en"))], ["de", "en"], DIM)
     prior = Prior(Scatter.of(moments, pairs), {"shrinkage": 0.9})
     return place / "ready", Ready(prior, {"text": {"c": "CC0-1.0"}}, "sha")
-
-
-@pytest.fixture(autouse=True)
-def _one_thread_again() -> Iterator[None]:
-    """The commands of the pages take all CPUs, for the process of all tests."""
-    yield
-    torch.set_num_threads(1)
 
 
 def commands(block: str) -> list[list[list[str]]]:

@@ -211,6 +211,22 @@ def scripts(wheel: zipfile.ZipFile, tmp_path_factory: pytest.TempPathFactory) ->
     return root / "bin"
 
 
+# Does the commands one after another, as their programs would; a line ends what each prints.
+DAILY = """
+import sys
+from orthoglot.__main__ import main
+
+for line in sys.argv[1:]:
+    sys.argv = ["orthoglot", *line.split()]
+    try:
+        main()
+    except SystemExit as ended:
+        if ended.code:
+            raise
+    print("end of", line, flush=True)
+"""
+
+
 def test_the_wheel_does_the_daily_jobs_with_its_dependencies_alone(scripts: Path, tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 
@@ -268,12 +284,20 @@ for name in {modules}:
         (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in make_pairs(50, 3)))
     settings = "--pooling mean --max-tokens 20 --method plda --output model"
     assert "| meaning |" in orthoglot(f"fit --encoder weights --bitext train.tsv --pair en-gn {settings}")
-    orthoglot("calibrate dev.tsv --model model --share 0.3 --precision 0.5 -o known.json")
-    mined = orthoglot("mine en.txt gn.txt --model model --calibration known.json -o -").splitlines()
+    commands = [
+        "calibrate dev.tsv --model model --share 0.3 --precision 0.5 -o known.json",
+        "mine en.txt gn.txt --model model --calibration known.json -o -",
+        "score en.txt gn.txt --model model --no-identify",
+        "filter train.tsv --model model --no-identify --good dev.tsv -o good.tsv",
+        "encode en.txt --model model -o vectors.npy",
+    ]
+    said, printed = run("python", "-c", DAILY, *commands), []
+    for command in commands:
+        lines, _, said = said.partition(f"end of {command}\n")
+        printed.append(lines.splitlines())
+    mined, scored = printed[1:3]
     assert mined
     assert {line.count("\t") for line in mined} == {3}
-    assert len(orthoglot("score en.txt gn.txt --model model --no-identify").splitlines()) == 1 + 50
-    orthoglot("filter train.tsv --model model --no-identify --good dev.tsv -o good.tsv")
+    assert len(scored) == 1 + 50
     assert (tmp_path / "good.tsv").stat().st_size
-    orthoglot("encode en.txt --model model -o vectors.npy")
     assert (tmp_path / "vectors.npy").stat().st_size > 50 * 4

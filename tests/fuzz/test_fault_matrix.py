@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from faults import Count
 from job_texts import job_text
+from once import made_once
 from workspace import Workspace, programs
 
 from orthoglot import receipts
@@ -58,9 +59,13 @@ FAULTS: dict[str, Callable[[Path], object]] = {
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]:
     """The plan of a finished miniature run, whose folder is the working directory."""
-    folder = tmp_path_factory.mktemp("faults")
-    workspace = Workspace.make(folder / "w", programs(folder / "bin", "stub_verb.py"))
-    workspace.run("snakemake", "--cores", "2")
+
+    def run(folder: Path) -> None:
+        workspace = Workspace.make(folder / "w", programs(folder / "bin", "stub_verb.py"))
+        workspace.run("snakemake", "--cores", "2")
+
+    made = made_once(tmp_path_factory, "faults", run)
+    workspace = Workspace(made / "w").copy(tmp_path_factory.mktemp("faults") / "w")
     with chdir(workspace.folder):
         yield Plan(config.load(Path("params.yaml")))
 

@@ -22,8 +22,6 @@ from orthoglot.study.pretraining import kinds
 from orthoglot.study.pretraining.inputs import Inputs, RunOptions
 from orthoglot.study.pretraining.settings import TrainingSettings
 
-TORCHRUN = "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"
-
 
 def start_training(
     settings: TrainingSettings,
@@ -41,8 +39,7 @@ def start_training(
         start: the encoder to start from.
         kill_at: save after every step, and die after the saves of these numbers; None for neither.
     """
-    launcher = TORCHRUN if settings.processes > 1 else ()
-    return _started([_job(settings, bitext, place, start, kill_at)], *launcher)
+    return _started([_job(settings, bitext, place, start, kill_at)])
 
 
 def train_together(
@@ -77,8 +74,8 @@ def _job(
     return job
 
 
-def _started(jobs: Sequence[Path], *launcher: str) -> subprocess.Popen[str]:
-    command = [sys.executable, *launcher, __file__, *map(str, jobs)]
+def _started(jobs: Sequence[Path]) -> subprocess.Popen[str]:
+    command = [sys.executable, __file__, *map(str, jobs)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
 
@@ -128,9 +125,6 @@ def _train_in_two_processes(job: Path) -> None:
 
 
 if __name__ == "__main__":
-    given = [Path(name) for name in sys.argv[1:]]
-    if len(given) == 1:
-        _train(given[0])
-    else:
-        for path in given:
-            _train_in_two_processes(path)
+    for path in map(Path, sys.argv[1:]):
+        together = json.loads(path.read_text())["settings"]["processes"] > 1
+        (_train_in_two_processes if together else _train)(path)

@@ -171,6 +171,7 @@ class Workspace:
             "PYTHONPATH": str(self.folder / "src"),
             "DVC_NO_ANALYTICS": "1",
             "OMP_NUM_THREADS": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",  # a workspace holds what its commands write, and nothing else
         }
         return {**os.environ, "PATH": self.path, **fixed, **more}
 

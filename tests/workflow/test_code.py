@@ -20,10 +20,24 @@ VERBS = sorted(verb for verbs in STAGES.values() for verb in verbs)
 Edit = Callable[[str, str, str], None]
 
 
+@pytest.fixture(scope="module")
+def parsed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The cache of a run before: every module as it is, parsed."""
+    cache = tmp_path_factory.mktemp("parsed") / "cache.json"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(digests, "CACHE", cache)
+        digests.forget()
+        for verb in VERBS:
+            digests.reached(verb, {})
+        digests.save_cache()
+    return cache
+
+
 @pytest.fixture
-def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Edit:
+def edit(parsed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Edit:
     """Change the text of a module in a copy of the source, of which all digests then are."""
     monkeypatch.chdir(tmp_path)
+    shutil.copy(parsed, tmp_path / "cache.json")
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(digests, "SOURCE", tmp_path / "src")
     monkeypatch.setattr(digests, "CACHE", tmp_path / "cache.json")

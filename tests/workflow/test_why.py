@@ -7,9 +7,8 @@ import shutil
 import sys
 from pathlib import Path
 
-import pytest
 from shipped_settings import shipped_values
-from workspace import ROOT, Workspace, programs
+from workspace import ROOT, Workspace
 
 from orthoglot.study import config
 from plan import Plan
@@ -18,80 +17,69 @@ DREAM = "models/mini/decomposers/ems-mini/dream"
 SCORES = "evaluations/mini/ems-mini/dream"
 
 
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    folder = tmp_path_factory.mktemp("why")
-    workspace = Workspace.make(folder / "w", programs(folder / "bin", "stub_verb.py"))
-    workspace.run("snakemake", "--cores", "2")
-    return workspace
-
-
-@pytest.fixture
-def changed(ran: Workspace, tmp_path: Path) -> Workspace:
-    return ran.copy(tmp_path / "w")
-
-
 def why(workspace: Workspace, folder: str) -> list[str]:
     return workspace.run(sys.executable, "-m", "orthoglot", "study", "why", folder).stdout.splitlines()
 
 
-def test_a_result_that_is_up_to_date_says_so(ran: Workspace) -> None:
-    assert why(ran, "results") == ["results is the result of its job; nothing has changed"]
+def test_a_result_that_is_up_to_date_says_so(finished: Workspace) -> None:
+    assert why(finished, "results") == ["results is the result of its job; nothing has changed"]
 
 
-def test_a_setting_is_named_with_both_values_where_it_is_read_and_after(changed: Workspace) -> None:
-    changed.edit(presets__mini__decomposition__max_epochs=60)
+def test_a_setting_is_named_with_both_values_where_it_is_read_and_after(done: Workspace) -> None:
+    done.edit(presets__mini__decomposition__max_epochs=60)
     line = "decomposition.max_epochs 2 -> 60"
-    assert why(changed, DREAM) == why(changed, f"{DREAM}/seed1") == [line]
-    assert why(changed, SCORES) == [f"{line} ({DREAM})"]
-    assert why(changed, "data/mini/bitext/qaa-qab")[0].endswith("nothing has changed")
-    dry = changed.run("snakemake", "-n", "--cores", "2").stdout
+    assert why(done, DREAM) == why(done, f"{DREAM}/seed1") == [line]
+    assert why(done, SCORES) == [f"{line} ({DREAM})"]
+    assert why(done, "data/mini/bitext/qaa-qab")[0].endswith("nothing has changed")
+    dry = done.run("snakemake", "-n", "--cores", "2").stdout
     assert f"due: {DREAM}: {line}\n" in dry
     assert f"due: {SCORES}: {line} ({DREAM})\n" in dry
     assert "rule decompose" not in dry
 
 
-def test_a_module_is_named_by_its_file(changed: Workspace) -> None:
-    module = changed.folder / "src/orthoglot/objectives/dream.py"
+def test_a_module_is_named_by_its_file(done: Workspace) -> None:
+    module = done.folder / "src/orthoglot/objectives/dream.py"
     module.write_text(module.read_text() + "\n\nNEW = 1\n")
-    assert why(changed, DREAM) == ["code of src/orthoglot/objectives/dream.py"]
+    assert why(done, DREAM) == ["code of src/orthoglot/objectives/dream.py"]
     module.write_text(module.read_text().replace("\n\nNEW = 1\n", "\n# a comment\n"))
-    assert why(changed, DREAM)[0].endswith("nothing has changed")
+    assert why(done, DREAM)[0].endswith("nothing has changed")
 
 
-def test_files_of_the_user_and_damage_are_named(changed: Workspace) -> None:
-    text = changed.folder / "texts/mine.en-de.tsv"
+def test_files_of_the_user_and_damage_are_named(done: Workspace) -> None:
+    text = done.folder / "texts/mine.en-de.tsv"
     text.write_text("".join(f"one more line {n}\teine Zeile mehr {n}\n" for n in range(9)))
     mine = {"kind": "local", "pairs": ["en-de"], "files": ["texts/mine.{pair}.tsv"], "licence": "own"}
-    changed.edit(corpora__mine=mine, presets__mini__corpora=["mini", "mine"])
-    assert why(changed, "data/mini/bitext/en-de") == ["it has not been made"]
-    changed.run("snakemake", "--cores", "2", "data/mini/bitext/en-de")
+    done.edit(corpora__mine=mine, presets__mini__corpora=["mini", "mine"])
+    assert why(done, "data/mini/bitext/en-de") == ["it has not been made"]
+    done.run("snakemake", "--cores", "2", "data/mini/bitext/en-de")
     text.write_text("another line\teine andere Zeile\n")
-    assert why(changed, "data/mini/bitext/en-de") == ["texts/mine.en-de.tsv"]
-    (changed.folder / "data/mini/bitext/qaa-qab/content").unlink()
-    assert why(changed, "data/mini/bitext/qaa-qab") == ["data/mini/bitext/qaa-qab/content: is absent"]
+    assert why(done, "data/mini/bitext/en-de") == ["texts/mine.en-de.tsv"]
+    (done.folder / "data/mini/bitext/qaa-qab/content").unlink()
+    assert why(done, "data/mini/bitext/qaa-qab") == ["data/mini/bitext/qaa-qab/content: is absent"]
 
 
-def test_a_folder_that_no_job_makes_and_another_place_are_refused(ran: Workspace, tmp_path: Path) -> None:
+def test_a_folder_that_no_job_makes_and_another_place_are_refused(
+    finished: Workspace, tmp_path: Path
+) -> None:
     command = sys.executable, "-m", "orthoglot", "study", "why"
-    refused = ran.run(*command, "data/mine", check=False)
+    refused = finished.run(*command, "data/mine", check=False)
     assert refused.returncode == 2
     assert "params.yaml asks for no data/mine" in refused.stdout
-    refused = ran.run(*command, "data/real/bitext/en-de", check=False)
+    refused = finished.run(*command, "data/real/bitext/en-de", check=False)
     assert "a result of the preset real; the preset is mini (--config preset=real)" in refused.stdout
     # A method that `loss` does not select, and settings as for snakemake.
     folder = "models/mini/decomposers/ems-mini/seed+abs"
-    refused = ran.run(*command, folder, check=False)
+    refused = finished.run(*command, folder, check=False)
     assert "its methods leave out seed+abs (--config loss=seed+abs)" in refused.stdout
     config = "--config", "preset=mini", "loss=seed+abs"
     for words in ((folder, *config), (*config, folder)):
-        assert ran.run(*command, *words).stdout == "it has not been made\n"
+        assert finished.run(*command, *words).stdout == "it has not been made\n"
     for words, cause in (
         ((folder, "--config", "los=seed"), "unknown key 'los'"),
         ((folder, "--config", "seed"), "--config seed: write NAME=VALUE"),
         (("results", "data"), "give one folder"),
     ):
-        assert cause in ran.run(*command, *words, check=False).stdout
+        assert cause in finished.run(*command, *words, check=False).stdout
     shutil.rmtree(tmp_path)
     tmp_path.mkdir()
     elsewhere = Workspace(tmp_path).run(*command, "results", check=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from orthoglot.study.finetuning.heads import Classifier
 from orthoglot.study.finetuning.network import open_network
 from orthoglot.study.finetuning.settings import Recipe
 from orthoglot.study.finetuning.train import Run, predicted, train
+from orthoglot.study.finetuning.tune import TuningSettings, fine_tune
 
 RECIPE = Recipe(learning_rate=1e-3, epochs=2, batch_size=16, max_tokens=22, warmup=0.2)
 
@@ -129,15 +129,22 @@ def test_a_killed_fine_tuning_goes_on_to_the_same_bytes(encoder: Path, tmp_path:
     }
     (tmp_path / "job.json").write_text(json.dumps(settings))
 
-    def start(name: str) -> subprocess.Popen[bytes]:
-        for one in ("out", "state"):
-            (tmp_path / name / one).mkdir(parents=True, exist_ok=True)
-        places = [tmp_path / "job.json", encoder, tmp_path / name / "state", tmp_path / name / "out", folder]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        return subprocess.Popen([sys.executable, "-c", SCRIPT, *map(str, places)], env=environment)
+    def tune(name: str) -> None:
+        (tmp_path / name / "out").mkdir(parents=True, exist_ok=True)
+        fine_tune(
+            TuningSettings.model_validate(settings),
+            encoder,
+            {"toys": folder},
+            device="cpu",
+            checkpoint=tmp_path / name / "state",
+            output=tmp_path / name / "out",
+        )
 
-    assert start("whole").wait() == 0
-    process = start("killed")
+    tune("whole")
+    for one in ("out", "state"):
+        (tmp_path / "killed" / one).mkdir(parents=True)
+    places = [tmp_path / "job.json", encoder, tmp_path / "killed/state", tmp_path / "killed/out", folder]
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, *map(str, places)])
     saved = tmp_path / "killed" / "state" / "0" / "0" / "training.pt"
     deadline = time.monotonic() + 120
     while not saved.exists() and process.poll() is None and time.monotonic() < deadline:
@@ -147,7 +154,7 @@ def test_a_killed_fine_tuning_goes_on_to_the_same_bytes(encoder: Path, tmp_path:
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert not any((tmp_path / "killed" / "out").iterdir())
-    assert start("killed").wait() == 0
+    tune("killed")
     for name in ("scores.npz", "facts.json", "made.json", "history.jsonl"):
         ours, other = ((tmp_path / one / "out" / name).read_bytes() for one in ("whole", "killed"))
         assert ours == other, name
