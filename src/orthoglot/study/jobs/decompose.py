@@ -19,7 +19,9 @@ def run(job: Job) -> None:
     recipe = DecompositionSettings.model_validate(recipe) if recipe else None
 
     def work(output: Path) -> None:
-        store = EmbeddingStore.open(job.folder("embeddings"), identity(job.folder("encoder")))
+        store = EmbeddingStore.open(
+            job.folder("embeddings"), identity(job.folder("encoder"), job.file_digests("encoder"))
+        )
         data = training.collect(store, job.folders("bitext"), job.settings["train_pairs"])
         endings = []
         for seed in job.settings["seeds"]:
