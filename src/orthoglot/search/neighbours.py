@@ -103,8 +103,8 @@ def candidates(
     if device == "cpu" and keep <= FEW and len(x) * len(y) <= tile[0] * tile[1]:
         products = x @ y.T
         turned = products.T.copy()
-        forward = _highest(products, keep)
-        return forward, forward if y is x else _highest(turned, keep)
+        best = _highest(products, keep)
+        return best, best if y is x else _highest(turned, keep)
     import torch
 
     torch.backends.cuda.matmul.allow_tf32 = False  # products in float32, never in a GPU's shorter formats

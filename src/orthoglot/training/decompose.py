@@ -158,9 +158,9 @@ def collect(store: EmbeddingStore, bitext: Sequence[Path], train_pairs: int) -> 
     Raises:
         DataError: A split is empty, or a sentence has no vector.
     """
-    vectors, languages, train, valid, text = stored(store, bitext, train_pairs)
-    pairs = (PairRows(*torch.from_numpy(table)) for table in (train, valid))
-    return Data(torch.from_numpy(vectors), languages, *pairs, text)
+    data = stored(store, bitext, train_pairs)
+    train, valid = (PairRows(*torch.from_numpy(table)) for table in (data.train, data.valid))
+    return Data(torch.from_numpy(data.vectors), data.languages, train, valid, data.text)
 
 
 def translations(data: Data, pairs: PairRows, size: int = 10_000) -> Iterator[Block]:
