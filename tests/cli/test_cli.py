@@ -238,6 +238,21 @@ def test_text_edited_while_the_job_is_at_work_leaves_nothing(tmp_path: Path) -> 
     assert not (tmp_path / "out").exists()
 
 
+def test_digests_of_an_input_are_those_of_its_receipt_unless_nobody_compared_its_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "encoder/1_Pooling").mkdir(parents=True)
+    files = tmp_path / "encoder/weights", tmp_path / "encoder/1_Pooling/config.json"
+    for file in files:
+        file.write_text(file.name)
+    receipts.write(tmp_path / "encoder", "0123456789abcdef")
+    inputs = {"encoder": {str(tmp_path / "encoder"): "0123456789abcdef"}}
+    job = Job("gather", job_text("gather", {}, inputs=inputs))
+    assert job.file_digests("encoder") == {file: receipts.file_digest(file) for file in files}
+    monkeypatch.setenv(receipts.TRUST, "1")
+    assert job.file_digests("encoder") == {}
+
+
 def test_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     settings = MINI | {"languages": {"qab": 2000}, "retrieval_pairs": 100}
 

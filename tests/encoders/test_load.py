@@ -9,6 +9,7 @@ import pytest
 
 from orthoglot.encoders import folder as folders
 from orthoglot.encoders.folder import identity
+from orthoglot.receipts import file_digest
 
 
 @pytest.mark.parametrize(
@@ -48,3 +49,16 @@ def test_a_folder_that_is_its_own_checkpoint_counts_twice_and_is_read_once(
     line = f"config.json {hashlib.sha256(b'{}').hexdigest()}\n"
     assert identity(tmp_path) == hashlib.sha256(f'{{"kind": "mlm"}}{line}{line}'.encode()).hexdigest()
     assert read == [tmp_path / "config.json"]
+
+
+def test_files_whose_digests_are_known_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "encoder.json").write_text('{"kind": "mlm"}')
+    weights, config = tmp_path / "model.safetensors", tmp_path / "config.json"
+    weights.write_text("weights")
+    config.write_text("{}")
+    whole, known = identity(tmp_path), {weights: file_digest(weights)}
+    read: list[Path] = []
+    monkeypatch.setattr(folders, "file_digest", lambda path: read.append(path) or file_digest(path))
+    assert identity(tmp_path, known) == whole
+    assert read == [config]
+    assert identity(tmp_path, {weights: file_digest(config)}) != whole

@@ -110,9 +110,10 @@ def test_a_short_list_of_candidates_is_no_limit(monkeypatch: pytest.MonkeyPatch)
     y = of_length_one(rng.normal(size=(200, 16)))
     y[50:100] = y[7]
     x = y[[7]]
-    assert nearest(x, y, 3).forward.tolist() == [[7, 50, 51]]
+    for tile in ((1, 64), TILES[-1]):
+        assert nearest(x, y, 3, tile=tile).forward.tolist() == [[7, 50, 51]]
     monkeypatch.setattr(neighbours, "NOISE", -1.0)
-    assert nearest(x, y, 3).forward.tolist() != [[7, 50, 51]]
+    assert nearest(x, y, 3, tile=(1, 64)).forward.tolist() != [[7, 50, 51]]
 
 
 class Largest(TorchDispatchMode):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -337,6 +339,30 @@ def test_a_decomposer_states_the_text_and_the_code_that_made_it(tmp_path: Path) 
     assert len({texts[name] for name in ("a", "fewer", "valid")}) == 3
     assert load_decomposer(output).details["code"] == "0123456789abcdef"
     assert not (output / "history.jsonl").exists()  # nothing was trained
+
+
+@pytest.mark.parametrize("name", ["centering", "procrustes"])
+def test_the_job_of_a_closed_form_loads_no_torch_and_writes_what_the_trainings_write(
+    name: str, tmp_path: Path
+) -> None:
+    output = run(tmp_path, METHODS[name], name, train_pairs=50)
+    (tmp_path / "job").mkdir()
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from pathlib import Path\n"
+        "import orthoglot.study.jobs.decompose\n"
+        "from orthoglot.embeddings.store import EmbeddingStore\n"
+        "from orthoglot.encoders.folder import identity\n"
+        "from orthoglot.training.closed_form import compute_stored, stored\n"
+        "from orthoglot.training.settings import MethodSettings\n"
+        f"method = MethodSettings.model_validate({METHODS[name].model_dump()})\n"
+        "store = EmbeddingStore.open(Path('store'), identity(Path('encoder')))\n"
+        "data = stored(store, [Path('bitext/qaa-qab')], 50)\n"
+        f"compute_stored(method, {name!r}, store, data, seed=1, output=Path('job'), code='0123456789abcdef')\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    for file in ("decomposer.json", "weights.safetensors"):
+        assert (tmp_path / "job" / file).read_bytes() == (output / file).read_bytes()
 
 
 def test_files_of_a_trained_method(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -76,10 +76,14 @@ def load_encoder(folder: Path, device: str = "auto", precision: Precision = "flo
     return load(folder, device, precision)
 
 
-def identity(folder: Path) -> str:
+def identity(folder: Path, digests: Mapping[Path, str] | None = None) -> str:
     """SHA-256 over encoder.json and the names and bytes of the files that decide its vectors.
 
     It does not depend on the folder's path. A linked checkpoint is read where it is.
+
+    Args:
+        folder: An encoder folder.
+        digests: SHA-256 of files by path, where they are known; the others are read.
     """
     described = card(folder)
     checkpoint = checkpoint_folder(folder, described)
@@ -92,7 +96,7 @@ def identity(folder: Path) -> str:
             paths = {path for path in home.rglob("*") if path.is_file()}
             files += [(path.relative_to(checkpoint).as_posix(), path) for path in sorted(paths)]
     # A folder that is its own checkpoint counts twice, but is read once.
-    digests = {path: file_digest(path) for path in {path for _, path in files}}
+    digests = {path: (digests or {}).get(path) or file_digest(path) for path in {path for _, path in files}}
     digest = hashlib.sha256((folder / "encoder.json").read_bytes())
     for name, path in files:
         digest.update(f"{name} {digests[path]}\n".encode())

@@ -27,6 +27,8 @@ GROUP = 64
 # Candidates that are kept in addition to the neighbours that are wanted, and to half as many: distant neighbours are
 # close to each other.
 SPARE = 2
+# Up to so many candidates of a single tile come from NumPy, which takes half of PyTorch's time, and none to import it.
+FEW = 32
 # More than rounding may move a float32 cosine, and more than `EQUAL`.
 NOISE = 1e-5
 # Products of rows of length 1 on multiples of 2^-26 are sums of multiples of 2^-52, which float64 adds up exactly.
@@ -98,6 +100,11 @@ def candidates(
     Both lists have `keep` columns; a product is -inf where there are fewer rows. If y is x, both are one list, and only
     the products of the diagonal tiles and above them are computed.
     """
+    if device == "cpu" and keep <= FEW and len(x) * len(y) <= tile[0] * tile[1]:
+        products = x @ y.T
+        turned = products.T.copy()
+        best = _highest(products, keep)
+        return best, best if y is x else _highest(turned, keep)
     import torch
 
     torch.backends.cuda.matmul.allow_tf32 = False  # products in float32, never in a GPU's shorter formats
@@ -126,6 +133,18 @@ def candidates(
             if skipped < products.shape[1]:
                 _renew(backward, left + skipped, products[:, skipped:].T, top)
     return _arrays(forward), _arrays(backward)
+
+
+def _highest(products: np.ndarray, keep: int) -> Lists:
+    """The numbers and values of the `keep` highest products of each row (n, m), which it overwrites."""
+    rows = np.arange(len(products))
+    numbers = np.full((len(products), keep), -1)
+    values = np.full(numbers.shape, -np.inf, dtype=np.float32)
+    for place in range(min(keep, products.shape[1])):
+        numbers[:, place] = best = products.argmax(axis=1)
+        values[:, place] = products[rows, best]
+        products[rows, best] = -np.inf
+    return numbers, values
 
 
 def _renew(lists: tuple[Tensor, Tensor], first: int, products: Tensor, offset: int) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import binomtest, norm, t
+from scipy.special import ndtri, stdtrit
 
 from orthoglot.errors import DataError
 from orthoglot.statistics.resampling import Scores
@@ -82,7 +82,7 @@ def wilson(p: float, n: float, confidence: float) -> tuple[float, float]:
     >>> [round(end, 2) for end in wilson(0.9, 100, confidence=0.95)]
     [0.83, 0.94]
     """
-    z = float(norm.ppf((1 + confidence) / 2))
+    z = float(ndtri((1 + confidence) / 2))
     centre = p + z**2 / (2 * n)
     reach = z * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
     low, high = ((centre + sign * reach) / (1 + z**2 / n) for sign in (-1, 1))
@@ -145,6 +145,8 @@ def sign_test(differences: Sequence[Scores]) -> float:
     >>> round(sign_test([Scores(np.array(better + worse + equal), keys=np.arange(100))]), 3)
     0.041
     """
+    from scipy.stats import binomtest  # imported here: it takes half a second, and only this test needs it
+
     added = contributions(differences)
     wins, losses = int((added > ROUNDING).sum()), int((added < -ROUNDING).sum())
     return float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
@@ -182,7 +184,7 @@ def over_trainings(values: Sequence[float], confidence: float = 0.95) -> float:
     """
     if len(values) < 2:
         return math.nan
-    quantile = float(t.ppf((1 + confidence) / 2, len(values) - 1))
+    quantile = float(stdtrit(len(values) - 1, (1 + confidence) / 2))
     return quantile * float(np.std(values, ddof=1)) / math.sqrt(len(values))
 
 
@@ -216,7 +218,7 @@ def jackknife(value: float, without: np.ndarray, confidence: float) -> tuple[flo
     """
     count = len(without)
     error = math.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum())
-    reach = float(t.ppf((1 + confidence) / 2, count - 1)) * error
+    reach = float(stdtrit(count - 1, (1 + confidence) / 2)) * error
     return value - reach, value + reach
 
 

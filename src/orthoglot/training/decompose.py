@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -18,20 +17,18 @@ from torch.optim import Adam
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.architectures.plda import Prior
 from orthoglot.decomposers.base import ClosedForm, Decomposer
-from orthoglot.decomposers.closed_forms import compute
 from orthoglot.decomposers.cross_validation import Block
 from orthoglot.decomposers.modules import Maps
 from orthoglot.decomposers.moments import Moments
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.out_of_memory import within_memory
-from orthoglot.errors import ConfigError, DataError
-from orthoglot.languages import parse_pair
+from orthoglot.errors import ConfigError
 from orthoglot.objectives import check_method
 from orthoglot.objectives.base import Objective, Pairs
 from orthoglot.random_streams import Draws, stream
-from orthoglot.text.prepared import read_split
 from orthoglot.training.batching import Batch, PairRows, make_batches
+from orthoglot.training.closed_form import blocks, described, fit_closed_form, save, stored
 from orthoglot.training.compiled import PAYS_FROM, compiled
 from orthoglot.training.endings import Ending, summary, warnings
 from orthoglot.training.gathering import fits, inputs
@@ -85,10 +82,7 @@ def decompose(
     decomposer, history = fit_decomposer(
         method, recipe, name, data, seed=seed, device=target, checkpoint=checkpoint, prior=prior
     )
-    if code:
-        decomposer.details["code"] = code
-    meta = store.meta
-    replace(decomposer, encoder=meta["encoder"], identity=meta["identity"]).save(output)
+    save(decomposer, store, output, code)
     if not history:
         return None
     write_history(history, output)
@@ -134,39 +128,23 @@ def fit_decomposer(
     check_method(method.architecture, method.partners, method.terms)
     form, dim = architecture(method.architecture), data.vectors.shape[1]
     history: History = []
-    details: dict[str, Any] = {
-        "seed": seed,
-        "partners": method.partners,
-        "terms": method.terms,
-        "train_pairs": len(data.train),
-        "valid_pairs": len(data.valid),
-    }
-    if data.text:
-        details["text"] = data.text
+    details = described(method, seed, len(data.train), len(data.valid), data.text)
     if isinstance(form, ClosedForm):
-        blocks = translations(data, data.train)
-        weights, facts = compute(form, blocks, data.languages, dim, method.own_settings, prior)
-        details |= facts
-        if "validation" in facts:
-            loss = facts.pop("validation")
-            chosen = ", ".join(f"{setting} {value}" for setting, value in facts.items())
-            logger.info("%s: %s; loss of held-out pairs %s", name, chosen, loss)
-    elif recipe is None:
+        pairs = translations(data, data.train)
+        return fit_closed_form(method, name, pairs, data.languages, dim, details, prior), history
+    if recipe is None:
         raise ConfigError(f"method {name}: a trained method needs a recipe")
-    else:
-        centre, centred = subtract(data, method.centre)
-        weights, history = train(
-            method, recipe, name, centred, seed=seed, device=device, checkpoint=checkpoint
-        )
-        if form.finish is not None:
-            blocks = translations(centred, data.train)
-            weights |= form.finish(weights, blocks, data.languages, **method.own_settings)
-        weights |= centre
-        recipe = method.recipe(recipe)
-        details |= method.own_settings | ending(history, recipe.patience)
-        details |= recipe.model_dump(include={"learning_rate", "max_epochs", "stopping"})
-        if method.centre:
-            details["centre"] = method.centre
+    centre, centred = subtract(data, method.centre)
+    weights, history = train(method, recipe, name, centred, seed=seed, device=device, checkpoint=checkpoint)
+    if form.finish is not None:
+        blocks = translations(centred, data.train)
+        weights |= form.finish(weights, blocks, data.languages, **method.own_settings)
+    weights |= centre
+    recipe = method.recipe(recipe)
+    details |= method.own_settings | ending(history, recipe.patience)
+    details |= recipe.model_dump(include={"learning_rate", "max_epochs", "stopping"})
+    if method.centre:
+        details["centre"] = method.centre
     return Decomposer(method.architecture, name, "", "", data.languages, dim, weights, details), history
 
 
@@ -180,54 +158,15 @@ def collect(store: EmbeddingStore, bitext: Sequence[Path], train_pairs: int) -> 
     Raises:
         DataError: A split is empty, or a sentence has no vector.
     """
-    languages = sorted({code for folder in bitext for code in parse_pair(folder.name)})
-    text = hashlib.sha256()
-    train = _pairs(store, bitext, languages, "train", train_pairs, text)
-    valid = _pairs(store, bitext, languages, "valid", None, text)
-    used = torch.cat([train.source, train.target, valid.source, valid.target]).unique()
-    logger.info(
-        "decompose: %d training and %d validation pairs, %d vectors", len(train), len(valid), len(used)
-    )
-    vectors = torch.from_numpy(store.take(used.numpy()))
-
-    def renumbered(pairs: PairRows) -> PairRows:
-        """Their rows among the sorted `used` ones."""
-        source, target = (torch.searchsorted(used, rows) for rows in (pairs.source, pairs.target))
-        return replace(pairs, source=source, target=target)
-
-    return Data(vectors, languages, renumbered(train), renumbered(valid), text.hexdigest()[:16])
-
-
-def _pairs(
-    store: EmbeddingStore,
-    bitext: Sequence[Path],
-    languages: list[str],
-    split: Literal["train", "valid"],
-    limit: int | None,
-    text: hashlib._Hash,
-) -> PairRows:
-    """The pairs of one split of all folders, as rows of the store; their sentences go into the digest."""
-    parts = []
-    for folder in bitext:
-        pairs = read_split(folder, split)[:limit]
-        for pair in pairs:
-            text.update(f"{split}\t{folder.name}\t{pair.source}\t{pair.target}\n".encode())
-        codes = parse_pair(folder.name)
-        rows = [store.rows([pair[side] for pair in pairs], code) for side, code in enumerate(codes)]
-        ids = [np.full(len(pairs), languages.index(code)) for code in codes]
-        parts.append(np.stack([*rows, *ids]))
-    table = torch.from_numpy(np.concatenate(parts, axis=1))
-    if not table.shape[1]:
-        raise DataError(f"no {split} pairs in {', '.join(str(folder) for folder in bitext)}")
-    return PairRows(*table)
+    data = stored(store, bitext, train_pairs)
+    train, valid = (PairRows(*torch.from_numpy(table)) for table in (data.train, data.valid))
+    return Data(torch.from_numpy(data.vectors), data.languages, train, valid, data.text)
 
 
 def translations(data: Data, pairs: PairRows, size: int = 10_000) -> Iterator[Block]:
     """Pairs of the data, as often as they occur, in blocks of one pair of languages and at most `size` rows."""
-    for ids, rows in pairs.by_languages():
-        first, second = (data.languages[k] for k in ids)
-        for source, target in zip(rows.source.split(size), rows.target.split(size), strict=True):
-            yield data.vectors[source].numpy(), data.vectors[target].numpy(), (first, second)
+    table = torch.stack([pairs.source, pairs.target, pairs.source_language, pairs.target_language])
+    return blocks(data.vectors.numpy(), data.languages, table.numpy(), size)
 
 
 def subtract(

@@ -12,8 +12,9 @@ from toy_benchmarks import stage, write_answers, write_graded, write_labelled
 from orthoglot.statistics.records import ALL, Record, read_records
 from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.statistics.summary import Key, read_scores
+from orthoglot.study.finetuning.gather import gather
 from orthoglot.study.finetuning.settings import Form, Stage
-from orthoglot.study.finetuning.tune import TuningSettings, fine_tune, gather
+from orthoglot.study.finetuning.tune import TuningSettings, fine_tune
 
 RESAMPLING = ResamplingSettings(resamples=200, confidence=0.95, seed=1)
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -15,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from orthoglot.decomposers.base import Decomposer, load_decomposer
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.errors import ConfigError, DataError
+from orthoglot.search import neighbours
 from orthoglot.statistics.records import TRANSFER, Record, read_records
 from orthoglot.statistics.summary import Key, read_scores
 from orthoglot.study.report.comparisons import compare_methods
@@ -69,6 +72,31 @@ def test_meaning_rises_language_falls_and_the_probe_says_the_opposite(made: Simp
     assert value(records, task="language-probe", view="language", **overall) > 95
     # 60 items at p = 1/3: sd 6 points.
     assert value(records, task="language-probe", view="meaning", **overall) < 60
+
+
+def test_an_evaluation_on_a_cpu_loads_no_torch_and_is_that_of_torchs_products(
+    world: SimpleNamespace, settings: EvaluationSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = settings.model_copy(update={"tasks": ["heldout", "tatoeba", "mixed-pool", "sts", "geometry"]})
+    (tmp_path / "settings.json").write_text(few.model_dump_json())
+    (tmp_path / "without").mkdir()
+    folders = [world.store, world.bitext, world.benchmarks, [world.decomposer("dream", 1)]]
+    code = (
+        "import sys\nfrom pathlib import Path, PosixPath\n"
+        "import orthoglot.study.jobs.evaluate\n"
+        "from orthoglot.study.tasks.evaluate import evaluate\n"
+        "from orthoglot.study.tasks.settings import EvaluationSettings\n"
+        "settings = EvaluationSettings.model_validate_json(Path('settings.json').read_bytes())\n"
+        f"evaluate(settings, *{folders}, encoder='toy', identity='abc', method='dream', output=Path('without'))\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    monkeypatch.setattr(neighbours, "FEW", 0)
+    run(world, few, tmp_path / "with", folders[-1], "dream")
+    names = [path.name for path in sorted((tmp_path / "with").iterdir())]
+    assert "records.jsonl" in names
+    for name in names:
+        assert (tmp_path / "without" / name).read_bytes() == (tmp_path / "with" / name).read_bytes(), name
 
 
 def test_one_record_per_direction_view_and_seed_and_the_means_over_both(made: SimpleNamespace) -> None:

@@ -19,16 +19,24 @@ from orthoglot.encoders.folder import card, identity
 from orthoglot.errors import DataError
 from orthoglot.random_streams import derive
 from orthoglot.settings import Count, Name, Settings, Whole
-from orthoglot.statistics.records import write_records
 from orthoglot.statistics.resampling import Scores
-from orthoglot.statistics.settings import ResamplingSettings
-from orthoglot.statistics.summary import Key, Scored, read_scores, summarise, write_scores
+from orthoglot.statistics.summary import Key, Scored, write_scores
 from orthoglot.study.benchmarks.collected import read_source
 from orthoglot.study.benchmarks.kinds import pool, qe, sts
 from orthoglot.study.benchmarks.kinds.classification import Item, LabelledSet
 from orthoglot.study.finetuning import data as datasets
 from orthoglot.study.finetuning import heads
 from orthoglot.study.finetuning.data import Data
+from orthoglot.study.finetuning.gather import (
+    CLASSIFICATION,
+    FACTS,
+    MADE,
+    QUALITY,
+    RETRIEVAL,
+    SCORES,
+    SEVERAL,
+    SIMILARITY,
+)
 from orthoglot.study.finetuning.heads import Tuned
 from orthoglot.study.finetuning.network import Opened, open_network, padded
 from orthoglot.study.finetuning.settings import FINE_TUNED, Stage
@@ -36,14 +44,9 @@ from orthoglot.study.finetuning.train import Judge, Run, predicted, train
 from orthoglot.study.tasks.base import Task
 from orthoglot.study.tasks.graded_pairs import Grading
 from orthoglot.study.tasks.kinds.lareqa import AnswerRetrieval
-from orthoglot.study.tasks.registry import measures
 from orthoglot.study.tasks.transfer import MEASURED, Learner, Transfer, distinct_labels
 from orthoglot.training.training_state import History, write_history
 
-SCORES, FACTS, MADE = "scores.npz", "facts.json", "made.json"
-# Tasks whose measures a fine-tuned encoder is scored by; records have their names, so that both stand side by side.
-CLASSIFICATION, SEVERAL = "classification", "classification-logistic"
-SIMILARITY, QUALITY, RETRIEVAL = "sts", "qe", "lareqa"
 # Tokens that are encoded at once, padding included.
 BATCH_TOKENS = 16_384
 LABELLED = ("pairs", "choices", "texts", "documents")
@@ -122,39 +125,6 @@ def fine_tune(
     for file, value in ((FACTS, facts), (MADE, made)):
         (output / file).write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     write_history(rows, output)
-
-
-def gather(
-    folders: Sequence[Path],
-    settings: ResamplingSettings,
-    encoder: str,
-    version: str,
-    output: Path,
-    stands_for: Sequence[str] = (),
-) -> None:
-    """Records of all benchmarks and seeds of one encoder.
-
-    Args:
-        folders: As `fine_tune` wrote them.
-        version: Of orthoglot.
-        output: An existing folder; gets records.jsonl and scores.npz, as an evaluation of the method `fine-tuned`.
-        stands_for: As in `orthoglot.study.tasks.evaluate.evaluate`.
-    """
-    scored: Scored = {}
-    facts: dict[Key, dict[str, object]] = {}
-    for folder in folders:
-        scored |= read_scores(folder / SCORES)
-        facts |= {Key(*key): about for key, about in json.loads((folder / FACTS).read_text(encoding="utf-8"))}
-    made = json.loads((folders[0] / MADE).read_text(encoding="utf-8")) | {"orthoglot": version}
-    if stands_for:
-        made["stands_for"] = " ".join(stands_for)
-    measured = measures([CLASSIFICATION, SEVERAL, SIMILARITY, QUALITY, RETRIEVAL])
-    records = summarise(
-        scored, facts, settings, encoder=encoder, method=FINE_TUNED, made=made, measures=measured
-    )
-    write_records(output / "records.jsonl", records)
-    write_scores(output / SCORES, scored)
-    logger.info("%s %s: %d trainings, %d records", encoder, FINE_TUNED, len(folders), len(records))
 
 
 def _trainings(settings: TuningSettings, benchmarks: Mapping[str, Path]) -> list[Sequence[str]]:

@@ -20,7 +20,7 @@ def run(job: Job) -> None:
             job.seeds("decomposers"),
             encoder=job.settings["encoder"],
             stands_for=job.settings["stands_for"],
-            identity=identity(job.folder("encoder")),
+            identity=identity(job.folder("encoder"), job.file_digests("encoder")),
             method=job.settings["method"],
             output=output,
             # A GPU is used only where it is asked for: under auto the job reserves none.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orthoglot.study.finetuning.tune import gather
+from orthoglot.study.finetuning.gather import gather
 from orthoglot.study.jobs.job import Job
 from orthoglot.study.tasks.settings import EvaluationSettings
 

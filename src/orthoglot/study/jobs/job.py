@@ -101,6 +101,15 @@ class Job:
         (folder,) = self.folders(role)
         return folder
 
+    def file_digests(self, role: str) -> dict[Path, str]:
+        """SHA-256 of the files of the only input folder with this role, by path; `run` compares the files with them.
+
+        It is empty where files are compared by size alone.
+        """
+        folder = self.folder(role)
+        receipt = None if receipts.trusting() else receipts.read(folder)
+        return {folder / name: digest for name, (_, digest) in receipt.files.items()} if receipt else {}
+
     def seeds(self, role: str) -> list[Path]:
         """The folders seed1, seed2, ... in the input folders with this role, by number."""
         return [

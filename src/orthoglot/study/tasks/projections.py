@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from sklearn.decomposition import PCA
-from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_limits
 
 from orthoglot.decomposers.base import unit
 from orthoglot.random_streams import derive
 from orthoglot.usable_vectors import usable
+
+if TYPE_CHECKING:
+    from sklearn.decomposition import PCA
 
 # The most languages and points of a map of one text; t-SNE takes the square of its points in time.
 LANGUAGES, POINTS = 20, 400
@@ -46,7 +47,7 @@ def project(groups: Mapping[tuple[str, str], Sequence[np.ndarray]]) -> Map:
     (SEED).
     """
     stacked, languages, parts = _stacked({key: np.concatenate(rows) for key, rows in groups.items()})
-    pca = PCA(n_components=2, svd_solver="covariance_eigh").fit(stacked)
+    pca = _components().fit(stacked)
     points = pca.transform(stacked).astype(np.float32)
     return Map(points, languages, parts, np.nan_to_num(pca.explained_variance_ratio_))
 
@@ -64,7 +65,7 @@ def project_pair(groups: Mapping[tuple[str, str], np.ndarray]) -> Map | None:
     if len(stacked) < FEWEST_POINTS:
         return None
     with threadpool_limits(1), np.errstate(invalid="ignore"):  # raised by vectors that are all one
-        flat = PCA(n_components=2, svd_solver="covariance_eigh").fit_transform(stacked)
+        flat = _components().fit_transform(stacked)
         points = _tsne(stacked, flat, "barnes_hut")
     return Map(points, languages, parts, explained=np.empty(0))
 
@@ -91,7 +92,7 @@ def project_text(directions: Mapping[str, np.ndarray], seed: int) -> TextMap:
     chosen = np.sort(generator.permutation(count)[: max(1, POINTS // len(codes))])
     stacked = np.concatenate([directions[code][chosen] for code in codes]).astype(np.float64)
     with np.errstate(invalid="ignore"):  # raised by vectors that are all one
-        pca = PCA(n_components=2, svd_solver="covariance_eigh").fit(stacked)
+        pca = _components().fit(stacked)
     flat = pca.transform(stacked)
     return TextMap(
         tsne=_tsne(stacked, flat, "exact"),
@@ -101,8 +102,16 @@ def project_text(directions: Mapping[str, np.ndarray], seed: int) -> TextMap:
     )
 
 
+def _components() -> PCA:
+    from sklearn.decomposition import PCA  # imported here: who reads maps does not need it
+
+    return PCA(n_components=2, svd_solver="covariance_eigh")
+
+
 def _tsne(rows: np.ndarray, flat: np.ndarray, method: str) -> np.ndarray:
     """(n, 2) float32 of the rows (n, D), from their principal components `flat` (n, 2)."""
+    from sklearn.manifold import TSNE
+
     start = flat * (1e-4 / max(float(flat[:, 0].std()), 1e-12))
     tsne = TSNE(metric="cosine", perplexity=10, max_iter=300, method=method, init=start.astype(np.float32))
     return tsne.fit_transform(rows).astype(np.float32)
