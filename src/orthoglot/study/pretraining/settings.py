@@ -112,8 +112,8 @@ class TrainingSettings(EncoderEntry):
     """Languages whose sentence pairs it does not see in training, so that it is measured on languages new to it."""
     chunk_tokens: Count = 1024
     """Tokens, padding included, that the network reads at once: sentences of a step are read in chunks of
-    similar length before any loss is computed. Changes speed and memory only. On a GPU, networks of the families BERT and
-    RoBERTa read all sentences of a step at once, without padding."""
+    similar length before any loss is computed. Changes speed and memory only. On a GPU, networks of the
+    families BERT and RoBERTa read all sentences of a step at once, without padding."""
     processes: Count = 1
     """Processes, one per GPU, that `torchrun` starts on this machine; each has `batch_size` pairs of a
     step."""
