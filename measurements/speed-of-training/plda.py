@@ -45,7 +45,9 @@ def fit(dim: int) -> None:
 
 def main() -> None:
     """A process for each number of dimensions."""
-    print("| D | CPU seconds | MiB beside the vectors | shrinkage | loss |\n|---|---|---|---|---|", flush=True)  # noqa: T201
+    print(
+        "| D | CPU seconds | MiB beside the vectors | shrinkage | loss |\n|---|---|---|---|---|", flush=True
+    )  # noqa: T201
     for dim in sys.argv[1:]:
         program = "import sys; sys.path.insert(0, sys.argv[1]); import plda; plda.fit(int(sys.argv[2]))"
         folder = __file__.rpartition("/")[0]
