@@ -206,7 +206,7 @@ def counted(part: Part, name: str, work: Callable[[], object], steps: int) -> No
         kernels.update(dict.fromkeys(COUNTED, 0))
         for counts in during_steps(lambda: profiled(part.device), work):
             kernels.update(counts)
-    # Terms are read every 50 steps and at the end of an epoch, which is what `_Terms.read` is for.
+    # Terms are read every 50 steps and at the end of an epoch, which is what `Terms.read` is for.
     waiting = sorted({place for place in inside if "training/loop.py" not in place})
     part.row(
         "Waiting within steps",
@@ -437,13 +437,13 @@ place, kill = Path(sys.argv[1]), sys.argv[2] == "kill"
 part = Part(sys.argv[3] == "tiny")
 if kill:
     loop.SECONDS_BETWEEN_SAVES, loop.SAVE_SHARE = 0.0, 0
-    saved, now = [], loop._Saves.now
+    saved, now = [], loop.Saves.now
     def once(self):
         now(self)
         saved.append(1)
         if len(saved) == 3:
             os.kill(os.getpid(), 9)
-    loop._Saves.now = once
+    loop.Saves.now = once
 with joined(1, part.device) as device:
     assert started_together() and torch.distributed.get_backend() == ("nccl" if part.on_gpu else "gloo")
     ones = torch.ones(3, device=device)
