@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from orthoglot.embeddings.store import EmbeddingStore
+from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.folder import identity
 from orthoglot.study.jobs.job import Job
 from orthoglot.training import decompose as training
+from orthoglot.training import stack
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
 
@@ -17,26 +19,33 @@ def run(job: Job) -> None:
     method = MethodSettings.model_validate(job.settings["method"])
     recipe = job.settings["decomposition"]
     recipe = DecompositionSettings.model_validate(recipe) if recipe else None
+    seeds = job.settings["seeds"]
 
     def work(output: Path) -> None:
         store = EmbeddingStore.open(job.folder("embeddings"), identity(job.folder("encoder")))
         data = training.collect(store, job.folders("bitext"), job.settings["train_pairs"])
+        device = resolve_device(job.device)
         endings = []
-        for seed in job.settings["seeds"]:
+        if recipe is not None and stack.pays(method, device, len(seeds)):
+            entries = [stack.Entry(method, recipe, name, seed) for seed in seeds]
+            fits = iter(stack.fit_stack(entries, data, device=device, checkpoint=job.checkpoint / "stack"))
+        else:
+            fits = (
+                training.fit_decomposer(
+                    method,
+                    recipe,
+                    name,
+                    data,
+                    seed=seed,
+                    device=device,
+                    checkpoint=job.checkpoint / f"seed{seed}",
+                )
+                for seed in seeds
+            )
+        for seed, (decomposer, history) in zip(seeds, fits, strict=True):
             folder = output / f"seed{seed}"
             folder.mkdir()
-            ending = training.decompose(
-                method,
-                recipe,
-                name,
-                store,
-                data,
-                seed=seed,
-                device=job.device,
-                checkpoint=job.checkpoint / f"seed{seed}",
-                output=folder,
-                code=job.code(),
-            )
+            ending = training.write(decomposer, history, store, folder, job.code())
             if ending is not None:
                 endings.append(ending)
         if recipe is not None and endings:
