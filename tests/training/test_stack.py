@@ -26,6 +26,7 @@ from orthoglot.training import stack as stacks
 from orthoglot.training.decompose import fit_decomposer, train
 from orthoglot.training.settings import DecompositionSettings
 from orthoglot.training.stack import Entry, fit_stack, train_stack
+from orthoglot.training.step import Update, take
 from orthoglot.training.training_state import History
 
 Trained = tuple[dict[str, np.ndarray], History]
@@ -81,15 +82,27 @@ def test_seeds_of_a_method_equal_their_trainings_alone(name: str, world: World) 
 def test_methods_and_rates_of_one_stack_equal_their_trainings_alone(world: World) -> None:
     """They have other terms, partners, heads, discriminators and criteria."""
     entries = [
+        entry("oracle", 1, stopping="retrieval"),
         *(entry("meat+oracle", 1, learning_rate=rate) for rate in (1e-2, 3e-3)),
         entry("meat", 2, stopping="without-opponents"),
-        entry("oracle", 1, stopping="retrieval"),
         entry("dream", 2),
         entry("dream-released", 1),
     ]
     compare(entries, world)
     for one, (_, history) in zip(entries, stacked(entries, world), strict=True):
         assert history[0].keys() == alone(one, world)[1][0].keys()
+
+
+def test_a_step_follows_the_gradient_of_every_total() -> None:
+    """Adam hides a factor, so plain descent: two trainings whose totals are w^2 and 3 w."""
+    weight = torch.nn.Parameter(torch.tensor([1.0, 1.0]))
+    update = Update(
+        "all",
+        lambda _: {"total": torch.stack([weight[0].square(), 3 * weight[1]])},
+        torch.optim.SGD([weight], lr=0.25),
+    )
+    list(take([update], None))
+    assert weight.tolist() == [0.5, 0.25]
 
 
 def test_a_stack_of_one_equals_the_training(world: World) -> None:

@@ -205,8 +205,7 @@ class StackedObjective(Objective):
 def _stacked(terms: Sequence[Any]) -> nn.Module:
     """One module for those of G trainings, None where a training has none: its layers are stacked."""
     first = next(term for term in terms if term is not None)
-    idle = copy.deepcopy(first).requires_grad_(False)
-    stacked = copy.deepcopy(first)
+    idle, stacked = copy.deepcopy(first), copy.deepcopy(first)
     for name in dict(first.named_children()):
         layers = [getattr(idle if term is None else term, name) for term in terms]
         setattr(stacked, name, StackedLinear(layers))
