@@ -40,14 +40,17 @@ def fit(dim: int) -> None:
     after = resource.getrusage(resource.RUSAGE_SELF)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     memory = (after.ru_maxrss - before.ru_maxrss) / 1024
-    print(f"| {dim} | {seconds:.1f} | {memory:.0f} | {facts['shrinkage']} | {facts['validation']} |")  # noqa: T201
+    sys.stdout.write(
+        f"| {dim} | {seconds:.1f} | {memory:.0f} | {facts['shrinkage']} | {facts['validation']} |\n"
+    )
 
 
 def main() -> None:
     """A process for each number of dimensions."""
-    print(
-        "| D | CPU seconds | MiB beside the vectors | shrinkage | loss |\n|---|---|---|---|---|", flush=True
-    )  # noqa: T201
+    sys.stdout.write(
+        "| D | CPU seconds | MiB beside the vectors | shrinkage | loss |\n|---|---|---|---|---|\n"
+    )
+    sys.stdout.flush()
     for dim in sys.argv[1:]:
         program = "import sys; sys.path.insert(0, sys.argv[1]); import plda; plda.fit(int(sys.argv[2]))"
         folder = __file__.rpartition("/")[0]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from orthoglot.random_streams import Draws
 from orthoglot.training import PARTNER_RULES, partners
-from orthoglot.training.batching import Batch, PairRows, make_batches
+from orthoglot.training.batching import Batch, PairRows, joined, make_batches
 from orthoglot.training.partners import Partners, any_other, same_language
 
 
@@ -135,3 +135,18 @@ def test_partners_are_laid_out_on_their_own_side(rule: str) -> None:
         assert getattr(batch, name).tolist() == expected
     assert torch.equal(batch.language_id, torch.cat([torch.zeros_like(order), rows.target_language[order]]))
     assert torch.equal(batch.active, drawn.active[0])
+
+
+def test_joined_batches_keep_their_partners() -> None:
+    """Each row's partner is the row of the corpus that it was before, and among the rows of its own training."""
+    batches = [batches_of(pair_rows(12), 6, seed=seed)[0] for seed in range(3)]
+    whole = joined(batches)
+    assert torch.equal(whole.active, torch.ones(3, 6, dtype=torch.bool))
+    for name in ("other", "peer"):
+        for number, batch in enumerate(batches):
+            own, partners = slice(12 * number, 12 * (number + 1)), getattr(batch, name)
+            drawn = getattr(whole, name)[own]
+            assert torch.equal(drawn < 0, partners < 0)
+            assert set(drawn[drawn >= 0].tolist()) <= set(range(own.start, own.stop))
+            assert torch.equal(whole.rows[drawn][drawn >= 0], batch.rows[partners][partners >= 0])
+            assert torch.equal(whole.language_id[own], batch.language_id)

@@ -38,13 +38,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def slow_saves(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
     """A save takes its time, before the process is killed or goes on."""
-    save = loop._Saves.now
+    save = loop.Saves.now
 
     def slowly(self: Any) -> None:
         clock.now += SAVE
         save(self)
 
-    monkeypatch.setattr(loop._Saves, "now", slowly)
+    monkeypatch.setattr(loop.Saves, "now", slowly)
 
 
 def train(place: Path, clock: Clock, fail_after: int | None = None) -> nn.Module:

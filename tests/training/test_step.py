@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import torch
+from synthetic_world import World
+from test_stack import capped, same, stacked
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 
-from orthoglot.training import step
+from orthoglot.training import stack, step
 from orthoglot.training.step import WARMUP, Graph, Update, Values, take
 
 FREE = 1000
@@ -179,3 +181,22 @@ def test_a_step_that_cannot_be_captured_is_taken_without(
     check_equal(found, trained(lambda batch: take([plain], *batch), rows))
     assert graph.recorded == 1
     assert [record.getMessage() for record in caplog.records] == ["steps are not captured (waits)"]
+
+
+def test_a_stack_captures_a_step_for_each_set_of_trainings_that_go_on(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three trainings end at three epochs; the numbers are those of steps without a graph."""
+    expected, graphs = stacked(capped(), world), list[Recording]()
+    made = stack._Joint.__init__
+
+    def with_graph(self: Any, *arguments: Any) -> None:
+        made(self, *arguments)
+        self.graph = Recording(self.updates, self.prepare)
+        graphs.append(self.graph)
+
+    monkeypatch.setattr(stack._Joint, "__init__", with_graph)
+    for one, other in zip(stacked(capped(), world), expected, strict=True):
+        same(one, other)
+    assert [graph.recorded for graph in graphs] == [1, 1, 1]
+    assert [len(graph.replayed) for graph in graphs] == [5 * epochs - WARMUP for epochs in (3, 2, 2)]

@@ -90,7 +90,7 @@ class Repeatable(TorchDispatchMode):
 
 def step(losses: list[Any], batch: Any, model: nn.Module) -> None:
     """Losses, gradients and the terms that are kept for later."""
-    terms = loop._Terms(model, "a step", Progress())
+    terms = loop.Terms(model, {"a step": Progress()})
     with Repeatable():
         for loss in losses:
             values = loss(batch)

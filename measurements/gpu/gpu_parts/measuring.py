@@ -158,7 +158,10 @@ def without_graph() -> Iterator[None]:
         def __call__(self, batch: tuple[torch.Tensor, ...]) -> Any:
             return take(self._updates, self._prepare(*batch))
 
-    with mock.patch("orthoglot.training.loop.Graph", Eager):
+    with (
+        mock.patch("orthoglot.training.loop.Graph", Eager),
+        mock.patch("orthoglot.training.stack.Graph", Eager),
+    ):
         yield
 
 

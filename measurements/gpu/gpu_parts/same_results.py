@@ -42,7 +42,7 @@ from orthoglot.study.pretraining.kinds.ems import EmsSettings
 from orthoglot.study.pretraining.tokenised import Text
 from orthoglot.study.pretraining.trainings import emma_x
 from orthoglot.study.pretraining.trainings.ems import EmsModel
-from orthoglot.training import decompose, loop
+from orthoglot.training import decompose, loop, stack
 from orthoglot.training.batching import Batch, make_batches
 from orthoglot.training.settings import DecompositionSettings
 from orthoglot.training.speed import Stopwatch
@@ -146,6 +146,9 @@ def trainings(part: Part) -> None:
     for name in part.size(tuple(found), ("dream", "meat+oracle", "seed-centred", "langsae")):
         with part.tried(f"training {name}"):
             train_method(part, name, found[name], recipe, data)
+    for name in part.size(("seed", "dream+oracle", "meat+oracle"), ("meat+oracle",)):
+        with part.tried(f"stack {name}"):
+            train_stack(part, name, methods[name], recipe, data)
     seed = methods["seed"]
     some = vectors.data(size * 8, dim, LANGUAGES, part.device, valid=size)
     counted(part, "SEED", lambda: one_epoch(seed, recipe, some, part.device), 16)
@@ -185,6 +188,48 @@ def train_method(
     )
 
 
+def train_stack(
+    part: Part, name: str, method: Any, recipe: DecompositionSettings, data: decompose.Data
+) -> None:
+    """Three trainings on the GPU: a stack against each alone, twice the same, and read from host memory."""
+    seeds = (1, 2, 3)
+    entries = [stack.Entry(method, recipe, name, seed) for seed in seeds]
+
+    def stacked() -> dict[str, Tensor]:
+        found = stack.train_stack(entries, data, device=part.device, checkpoint=None)
+        return {
+            f"{seed}.{key}": torch.from_numpy(value)
+            for seed, (weights, _) in zip(seeds, found, strict=True)
+            for key, value in weights.items()
+        }
+
+    alone, before = {}, {}
+    for seed in seeds:
+        found, _ = decompose.train(method, recipe, name, data, seed=seed, device=part.device, checkpoint=None)
+        start = Maps(method.architecture, data.vectors.shape[1], stream(seed, "maps")).state_dict()
+        alone |= {f"{seed}.{key}": torch.from_numpy(value) for key, value in found.items()}
+        before |= {f"{seed}.{key}": value for key, value in start.items()}
+    together, again = stacked(), stacked()
+    with mock.patch.object(decompose, "fits", return_value=False):
+        streamed = stacked()
+    with without_graph():
+        eager = stacked()
+    moved = torch.cat([(alone[key] - before[key]).flatten() for key in alone])
+    apart = torch.cat([(alone[key] - together[key]).flatten() for key in alone])
+    compared(
+        part,
+        "Three decomposers as a stack after two epochs, against each alone",
+        name,
+        float(apart.norm() / moved.norm()),
+        TRAINED,
+        **{
+            "twice the same": equal(together, again),
+            "from host memory the same": equal(together, streamed),
+            "without a graph the same": equal(together, eager),
+        },
+    )
+
+
 def one_epoch(method: Any, recipe: DecompositionSettings, data: decompose.Data, device: torch.device) -> None:
     """Training with its loop, but for preparation and validation."""
     decompose.train(method, recipe, "counted", data, seed=1, device=device, checkpoint=None)
@@ -206,7 +251,7 @@ def counted(part: Part, name: str, work: Callable[[], object], steps: int) -> No
         kernels.update(dict.fromkeys(COUNTED, 0))
         for counts in during_steps(lambda: profiled(part.device), work):
             kernels.update(counts)
-    # Terms are read every 50 steps and at the end of an epoch, which is what `_Terms.read` is for.
+    # Terms are read every 50 steps and at the end of an epoch, which is what `Terms.read` is for.
     waiting = sorted({place for place in inside if "training/loop.py" not in place})
     part.row(
         "Waiting within steps",
@@ -437,13 +482,13 @@ place, kill = Path(sys.argv[1]), sys.argv[2] == "kill"
 part = Part(sys.argv[3] == "tiny")
 if kill:
     loop.SECONDS_BETWEEN_SAVES, loop.SAVE_SHARE = 0.0, 0
-    saved, now = [], loop._Saves.now
+    saved, now = [], loop.Saves.now
     def once(self):
         now(self)
         saved.append(1)
         if len(saved) == 3:
             os.kill(os.getpid(), 9)
-    loop._Saves.now = once
+    loop.Saves.now = once
 with joined(1, part.device) as device:
     assert started_together() and torch.distributed.get_backend() == ("nccl" if part.on_gpu else "gloo")
     ones = torch.ones(3, device=device)

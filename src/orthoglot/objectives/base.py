@@ -6,8 +6,9 @@ V vocabulary.
 
 from __future__ import annotations
 
+import copy
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -15,6 +16,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from orthoglot.decomposers.base import Decomposition
+from orthoglot.decomposers.modules import StackedLinear
 from orthoglot.objectives import TERMS
 from orthoglot.objectives.cosine import Vectors, lazy
 
@@ -25,7 +27,8 @@ Term = Callable[["Pairs"], Tensor]
 class Pairs:
     """A batch of B translations: row i of the source side and row i of the target side mean the same.
 
-    Both sides are in one tensor, the B source rows first, so that each operation serves both.
+    Both sides are in one tensor, the B source rows first, so that each operation serves both. Batches of G trainings
+    may follow each other: G times 2B rows, numbered through. Then `active` is (G, B), and each mean is (G,).
     """
 
     parts: Decomposition  # sentence, meaning and language vectors, each (2B, D), not normalised
@@ -34,7 +37,8 @@ class Pairs:
     other: Tensor
     # (2B,) another row of the same side and, under most partner rules, of the same language; -1 for none
     peer: Tensor
-    active: Tensor  # (B,) booleans, the pairs over which the terms of DREAM, MEAT and SEED average
+    # (B,) or (G, B) booleans, the pairs over which the terms of DREAM, MEAT and SEED average
+    active: Tensor
     n_languages: int  # K
 
     @lazy
@@ -64,21 +68,32 @@ class Pairs:
         """The vector of each row's translation, on the other side."""
         return vectors[self._translations]
 
+    def by_training(self, rows: Tensor) -> Tensor:
+        """Rows (2B, ...) as they are, those of G trainings as (G, 2B, ...)."""
+        return rows if self.active.dim() == 1 else rows.unflatten(0, (len(self.active), -1))
+
+    def sides(self, rows: Tensor) -> Tensor:
+        """Rows (2B, ...) as (2, B, ...), those of G trainings as (G, 2, B, ...)."""
+        return rows.unflatten(0, (*self.active.shape[:-1], 2, -1))
+
     def mean(self, values: Tensor) -> Tensor:
         """Sum over the two sides of the mean over active rows of values (2B,); 0 if no row is active."""
-        return values @ self._active_weights
+        return self._sum(values, self._active_weights)
 
     def mean_of_all(self, values: Tensor) -> Tensor:
         """Sum over the two sides of the mean over all rows of values (2B,)."""
-        return 2 * values.mean()
+        return 2 * self.by_training(values).mean(dim=-1)
 
     def mean_with_other(self, values: Tensor) -> Tensor:
         """Sum over the two sides of the mean over rows with an `other` of values (2B,); 0 for a side without."""
-        return values @ self._other_weights
+        return self._sum(values, self._other_weights)
 
     def mean_with_peer(self, values: Tensor) -> Tensor:
         """Sum over the two sides of the mean over rows with a `peer` of values (2B,); 0 for a side without."""
-        return values @ self._peer_weights
+        return self._sum(values, self._peer_weights)
+
+    def _sum(self, values: Tensor, weights: Tensor) -> Tensor:
+        return torch.linalg.vecdot(self.by_training(values), self.by_training(weights))
 
     @lazy
     def _others(self) -> Tensor:
@@ -90,11 +105,12 @@ class Pairs:
 
     @lazy
     def _translations(self) -> Tensor:
-        return torch.arange(len(self.language_id), device=self.language_id.device).roll(len(self.active))
+        rows = torch.arange(len(self.language_id), device=self.language_id.device)
+        return self.by_training(rows).roll(self.active.shape[-1], dims=-1).flatten()
 
     @lazy
     def _active_weights(self) -> Tensor:
-        return self._weights(torch.cat([self.active, self.active]))
+        return self._weights(torch.stack([self.active, self.active], dim=-2).flatten())
 
     @lazy
     def _other_weights(self) -> Tensor:
@@ -106,8 +122,8 @@ class Pairs:
 
     def _weights(self, chosen: Tensor) -> Tensor:
         """Weights (2B,) with which values sum to the means over the chosen rows of each side, added."""
-        sides = chosen.to(self.parts.sentence.dtype).view(2, -1)
-        return (sides / sides.sum(dim=1, keepdim=True).clamp(min=1)).view(-1)
+        sides = self.sides(chosen.to(self.parts.sentence.dtype))
+        return (sides / sides.sum(dim=-1, keepdim=True).clamp(min=1)).flatten()
 
 
 @runtime_checkable
@@ -139,7 +155,7 @@ class Objective(nn.Module):
         self, weights: Mapping[str, float], *, dim: int, n_languages: int, generator: Generator
     ) -> None:
         super().__init__()
-        self.weights = dict(weights)
+        self.weights: dict[str, Any] = dict(weights)
         self.terms: dict[str, Term] = {}
         # A ModuleDict refuses the dot in a term's name; the list registers the parameters.
         self.modules_of_terms = nn.ModuleList()
@@ -151,9 +167,9 @@ class Objective(nn.Module):
             self.terms[name] = term
 
     def forward(self, pairs: Pairs) -> dict[str, Tensor]:
-        """Every term, unweighted, and `total`; scalars."""
+        """Every term, unweighted, and `total`; scalars, of G trainings (G,)."""
         values = {name: term(pairs) for name, term in self.terms.items()}
-        total = torch.stack([self.weights[name] * value for name, value in values.items()]).sum()
+        total = torch.stack([self.weights[name] * value for name, value in values.items()]).sum(dim=0)
         return {**values, "total": total}
 
     def adversaries(self) -> list[Adversary]:
@@ -164,3 +180,33 @@ class Objective(nn.Module):
         """Parameters that are trained together with the maps (DREAM's language head)."""
         heads = [module for module in self.modules_of_terms if not isinstance(module, Adversary)]
         return [parameter for module in heads for parameter in module.parameters()]
+
+
+class StackedObjective(Objective):
+    """The objectives of G trainings on `Pairs` of all of them: each value is (G,), the parameters remain theirs.
+
+    A term that a training does not have has the weight 0 there.
+    """
+
+    def __init__(self, objectives: Sequence[Objective], device: torch.device) -> None:
+        nn.Module.__init__(self)
+        self.weights, self.terms, self.modules_of_terms = {}, {}, nn.ModuleList()
+        for name in dict.fromkeys(name for objective in objectives for name in objective.terms):
+            weights = [objective.weights.get(name, 0.0) for objective in objectives]
+            self.weights[name] = torch.tensor(weights, device=device)
+            terms = [objective.terms.get(name) for objective in objectives]
+            term: Any = next(term for term in terms if term is not None)
+            if isinstance(term, nn.Module):
+                term = _stacked(terms)
+                self.modules_of_terms.append(term)
+            self.terms[name] = term
+
+
+def _stacked(terms: Sequence[Any]) -> nn.Module:
+    """One module for those of G trainings, None where a training has none: its layers are stacked."""
+    first = next(term for term in terms if term is not None)
+    idle, stacked = copy.deepcopy(first), copy.deepcopy(first)
+    for name in dict(first.named_children()):
+        layers = [getattr(idle if term is None else term, name) for term in terms]
+        setattr(stacked, name, StackedLinear(layers))
+    return stacked

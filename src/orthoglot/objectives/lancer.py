@@ -6,7 +6,6 @@ an encoder for retrieval. Here it acts on the meaning vectors of a batch.
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
@@ -23,8 +22,9 @@ def correlation(pairs: Pairs) -> Tensor:
     in [0, 1]. A language that the batch lacks, and one that has all of it, counts as 0.
     Source: docs/papers.md#lancer-1.
     """
-    meaning = pairs.parts.meaning
-    labels = one_hot(pairs.language_id, pairs.n_languages).to(meaning.dtype)
-    covariance = (meaning - meaning.mean(dim=0)).T @ (labels - labels.mean(dim=0)) / (len(labels) - 1)
-    deviation = torch.outer(meaning.std(dim=0), labels.std(dim=0))
-    return (covariance / (deviation + EPSILON)).abs().mean()
+    meaning = pairs.by_training(pairs.parts.meaning)
+    labels = pairs.by_training(one_hot(pairs.language_id, pairs.n_languages)).to(meaning.dtype)
+    centred = meaning - meaning.mean(dim=-2, keepdim=True)
+    covariance = centred.mT @ (labels - labels.mean(dim=-2, keepdim=True)) / (labels.shape[-2] - 1)
+    scale = meaning.std(dim=-2)[..., :, None] * labels.std(dim=-2)[..., None, :]
+    return (covariance / (scale + EPSILON)).abs().mean(dim=(-2, -1))

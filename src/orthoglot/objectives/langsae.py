@@ -13,4 +13,5 @@ def reconstruction(pairs: Pairs) -> Tensor:
     L = mean over all rows and dimensions of (m_i - e_i)_d ^ 2;  at least 0.
     Source: docs/papers.md#langsae-1.
     """
-    return (pairs.parts.meaning - pairs.parts.sentence).square().mean()
+    errors = pairs.by_training(pairs.parts.meaning - pairs.parts.sentence)
+    return errors.square().mean(dim=(-2, -1))

@@ -7,6 +7,7 @@ losses and two updates per batch: first the discriminator's (`discriminate`), th
 from __future__ import annotations
 
 from torch import Generator, Tensor, nn
+from torch.func import functional_call
 from torch.nn import functional
 
 from orthoglot.decomposers.modules import linear
@@ -56,8 +57,9 @@ class Adversarial(nn.Module):
 
     def forward(self, pairs: Pairs) -> Tensor:
         """L_A of the discriminator as it is; no gradient reaches the discriminator."""
-        weight, bias = self.discriminator.weight.detach(), self.discriminator.bias.detach()
-        return pairs.mean(uniform_cross_entropy(functional.linear(pairs.parts.meaning, weight, bias)))
+        constant = {name: parameter.detach() for name, parameter in self.discriminator.named_parameters()}
+        logits = functional_call(self.discriminator, constant, pairs.parts.meaning)
+        return pairs.mean(uniform_cross_entropy(logits))
 
     def discriminate(self, pairs: Pairs) -> Tensor:
         """The discriminator's loss; no gradient reaches the maps.

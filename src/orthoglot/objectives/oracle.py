@@ -46,19 +46,14 @@ def _attraction(pairs: Pairs, group: Tensor, n_groups: int) -> Tensor:
     The cosines of a group sum to |sum of its unit vectors|^2 - sum of |unit vector|^2: B products, not B^2.
     Rows without another one in their group do not count; a side that has only these adds 0.
     """
-    members = _sides(one_hot(group, n_groups).to(pairs.language.rows.dtype)).mT
-    inverse = _sides(pairs.language.inverse_length)[:, None]
-    sums = (members * inverse) @ _sides(pairs.language.rows)
-    sizes = members.sum(dim=2)
-    cosines = sums.square().sum(dim=2) - (members * (inverse > 0)).sum(dim=2)
+    members = pairs.sides(one_hot(group, n_groups).to(pairs.language.rows.dtype)).mT
+    inverse = pairs.sides(pairs.language.inverse_length)[..., None, :]
+    sums = (members * inverse) @ pairs.sides(pairs.language.rows)
+    sizes = members.sum(dim=-1)
+    cosines = sums.square().sum(dim=-1) - (members * (inverse > 0)).sum(dim=-1)
     means = cosines / (sizes - 1).clamp(min=1)
-    n = torch.where(sizes > 1, sizes, 0).sum(dim=1)
-    return torch.where(n > 0, 1 - means.sum(dim=1) / n.clamp(min=1), 0.0).sum()
-
-
-def _sides(rows: Tensor) -> Tensor:
-    """(2B, ...) as (2, B, ...)."""
-    return rows.unflatten(0, (2, -1))
+    n = torch.where(sizes > 1, sizes, 0).sum(dim=-1)
+    return torch.where(n > 0, 1 - means.sum(dim=-1) / n.clamp(min=1), 0.0).sum(dim=-1)
 
 
 def intra_class_released(pairs: Pairs) -> Tensor:
@@ -67,9 +62,9 @@ def intra_class_released(pairs: Pairs) -> Tensor:
     L = sum over sides of [1 - |mean of unit l|^2] = (B - 1) / B of `intra_class_all`;  in [0, 2].
     Source: docs/papers.md#oracle-intra-class-diagonal.
     """
-    inverse = _sides(pairs.language.inverse_length)[:, None]
-    means = inverse @ _sides(pairs.language.rows) / inverse.shape[2]
-    return 2 - means.square().sum()
+    inverse = pairs.sides(pairs.language.inverse_length)[..., None, :]
+    means = inverse @ pairs.sides(pairs.language.rows) / inverse.shape[-1]
+    return 2 - means.square().sum(dim=(-3, -2, -1))
 
 
 def inter_class(pairs: Pairs) -> Tensor:
@@ -86,7 +81,7 @@ def inter_class_released(pairs: Pairs) -> Tensor:
 
     Source: docs/papers.md#oracle-inter-class.
     """
-    return push(pairs.language, pairs.of_translation(pairs.language)).mean()
+    return pairs.mean_of_all(push(pairs.language, pairs.of_translation(pairs.language))) / 2
 
 
 def inter_class_abs(pairs: Pairs) -> Tensor:
@@ -94,7 +89,7 @@ def inter_class_abs(pairs: Pairs) -> Tensor:
 
     Source: docs/papers.md#oracle-variants.
     """
-    return cosine(pairs.language, pairs.of_translation(pairs.language)).abs().mean()
+    return pairs.mean_of_all(cosine(pairs.language, pairs.of_translation(pairs.language)).abs()) / 2
 
 
 def inter_class_main(pairs: Pairs) -> Tensor:
@@ -119,4 +114,4 @@ def alignment(pairs: Pairs) -> Tensor:
 
     Source: docs/papers.md#oracle-alone.
     """
-    return pull(pairs.meaning, pairs.of_translation(pairs.meaning)).mean()
+    return pairs.mean_of_all(pull(pairs.meaning, pairs.of_translation(pairs.meaning))) / 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pkgutil import resolve_name
 
@@ -46,11 +46,11 @@ class PairRows:
 class Batch:
     """B pairs as `Pairs` arranges them: the source rows first, then the target rows."""
 
-    rows: Tensor  # (2B,) rows of the matrix of vectors
+    rows: Tensor  # (2B,) rows of the matrix of vectors; of G trainings (G * 2B,), and so the others
     language_id: Tensor  # (2B,)
-    other: Tensor  # (2B,) partners, numbered among the 2B rows; -1 for none
+    other: Tensor  # (2B,) partners, numbered among these rows; -1 for none
     peer: Tensor  # (2B,) likewise
-    active: Tensor  # (B,)
+    active: Tensor  # (B,); of G trainings (G, B)
 
 
 def make_batches(
@@ -88,3 +88,21 @@ def _with_partners(pairs: PairRows, partner_rule: str, draws: Draws) -> list[Bat
     languages = torch.cat([pairs.source_language, pairs.target_language], dim=1)
     tensors = zip(rows, languages, both(drawn.other), both(drawn.peer), drawn.active, strict=True)
     return [Batch(*batch) for batch in tensors]
+
+
+def joined(batches: Sequence[Batch]) -> Batch:
+    """Batches of G trainings, of one size, as one: their rows follow each other, and partners are numbered through."""
+    size = len(batches[0].rows)
+    first = size * torch.arange(len(batches), device=batches[0].rows.device)[:, None]
+
+    def numbered(partners: list[Tensor]) -> Tensor:
+        table = torch.stack(partners)
+        return torch.where(table >= 0, table + first, -1).flatten()
+
+    return Batch(
+        torch.cat([batch.rows for batch in batches]),
+        torch.cat([batch.language_id for batch in batches]),
+        numbered([batch.other for batch in batches]),
+        numbered([batch.peer for batch in batches]),
+        torch.stack([batch.active for batch in batches]),
+    )

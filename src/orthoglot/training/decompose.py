@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -82,6 +82,13 @@ def decompose(
     decomposer, history = fit_decomposer(
         method, recipe, name, data, seed=seed, device=target, checkpoint=checkpoint, prior=prior
     )
+    return write(decomposer, history, store, output, code)
+
+
+def write(
+    decomposer: Decomposer, history: History, store: EmbeddingStore, output: Path, code: str
+) -> Ending | None:
+    """Write what was fitted to a store's vectors, as `decompose`; how its training ended, None for a closed form."""
     save(decomposer, store, output, code)
     if not history:
         return None
@@ -109,6 +116,7 @@ def fit_decomposer(
     device: torch.device,
     checkpoint: Path | None,
     prior: Prior | None = None,
+    trained: tuple[dict[str, np.ndarray], History] | None = None,
 ) -> tuple[Decomposer, History]:
     """A trained method with its history, or a closed form with none; the encoder stays unnamed.
 
@@ -119,6 +127,7 @@ def fit_decomposer(
         seed: Of initial weights, order and partners.
         checkpoint: Folder for the resume file, or None for no file.
         prior: What a closed form starts from (`orthoglot.decomposers.closed_forms.compute`); None for nothing.
+        trained: What `train` returns, if it has been done (`orthoglot.training.stack`).
     Raises:
         ConfigError: The method cannot be fitted, its terms or rule are wrong, or a trained method has no recipe.
         DataError: A loss is not finite.
@@ -135,7 +144,9 @@ def fit_decomposer(
     if recipe is None:
         raise ConfigError(f"method {name}: a trained method needs a recipe")
     centre, centred = subtract(data, method.centre)
-    weights, history = train(method, recipe, name, centred, seed=seed, device=device, checkpoint=checkpoint)
+    weights, history = trained or train(
+        method, recipe, name, centred, seed=seed, device=device, checkpoint=checkpoint
+    )
     if form.finish is not None:
         blocks = translations(centred, data.train)
         weights |= form.finish(weights, blocks, data.languages, **method.own_settings)
@@ -200,6 +211,73 @@ def subtract(
     return {"centre": mean}, replace(data, vectors=vectors)
 
 
+class Training:
+    """A method with one seed: its maps and losses, its batches, and what decides its best epoch.
+
+    The initial weights depend on seed and architecture alone, so methods of one seed start alike.
+    """
+
+    def __init__(
+        self,
+        method: MethodSettings,
+        recipe: DecompositionSettings,
+        name: str,
+        seed: int,
+        data: Data,
+        device: torch.device,
+    ) -> None:
+        """`data` are where `at_home` puts them; maps and losses are on the device."""
+        self.method, self.recipe = method, method.recipe(recipe)
+        self.seed, self.label = seed, f"{name}, seed {seed}"
+        check_stopping(method, self.recipe.stopping)
+        self.criterion = CRITERIA[self.recipe.stopping]
+        self._data = data
+        dim, dtype = data.vectors.shape[1], data.vectors.dtype
+        self.maps = Maps(method.architecture, dim, stream(seed, "maps"), **method.own_settings)
+        self.maps.to(device, dtype)
+        generator = stream(seed, "heads")
+        self.objective = Objective(
+            method.terms, dim=dim, n_languages=len(data.languages), generator=generator
+        )
+        self.objective.to(device, dtype)
+        # No epoch here: totals can be compared only if the validation partners stay the same (docs/papers.md#seed).
+        self.held_out = self.batches("valid")
+        self._retrieval = None
+        if self.recipe.stopping == "retrieval":
+            self._retrieval = Retrieval(data.valid, data.train)
+
+    def batches(self, split: Literal["train", "valid"], *epoch: int) -> list[Batch]:
+        """The batches of an epoch, or those of validation."""
+        return make_batches(
+            self._data.train if split == "train" else self._data.valid,
+            self.method.partners,
+            batch_size=self.recipe.batch_size,
+            drop_last=split == "train",
+            order=Draws(self.seed, "order", split, *epoch),
+            partners=Draws(self.seed, "partners", split, *epoch),
+        )
+
+    def batch_of(self, size: int) -> Batch:
+        """A batch of the first training pairs, to try out its size."""
+        first, draws = self._data.train.take(slice(0, size)), Draws(self.seed)
+        (batch,) = make_batches(
+            first, self.method.partners, batch_size=size, drop_last=False, order=draws, partners=draws
+        )
+        return batch
+
+    def decided(self, means: dict[str, float]) -> dict[str, float]:
+        """The mean of every term over all validation pairs, and what decides, if that is something else."""
+        if self._retrieval is not None:
+            means["retrieval"] = self._retrieval.score(self.maps, self._data.vectors)
+        elif self.recipe.stopping == "without-opponents":
+            means["without_opponents"] = without_opponents(means, self.method.terms)
+        return means
+
+    def weights(self) -> dict[str, np.ndarray]:
+        """The maps' weights by name."""
+        return {name: tensor.cpu().numpy() for name, tensor in self.maps.state_dict().items()}
+
+
 def train(
     method: MethodSettings,
     recipe: DecompositionSettings,
@@ -212,73 +290,32 @@ def train(
 ) -> tuple[dict[str, np.ndarray], History]:
     """Fit the method's maps to the training pairs, stopping early on the validation pairs.
 
-    The initial weights depend on seed and architecture alone, so methods of one seed start alike. A batch that does
-    not fit into the device's memory is a DataError.
+    A batch that does not fit into the device's memory is a DataError.
 
     Returns:
         The maps' weights by name at the best epoch, and the history.
     """
-    recipe, label = method.recipe(recipe), f"{name}, seed {seed}"
-    check_stopping(method, recipe.stopping)
-    home = device if fits(data.vectors, device) else torch.device("cpu")
-    if home != device:
-        logger.info("%s: the vectors exceed the device's memory and are read from the host's", name)
-    vectors, k = data.vectors.to(home), len(data.languages)
-    dim = vectors.shape[1]
-    maps = Maps(method.architecture, dim, stream(seed, "maps"), **method.own_settings)
-    maps.to(device, vectors.dtype)
-    objective = Objective(method.terms, dim=dim, n_languages=k, generator=stream(seed, "heads"))
-    objective.to(device, vectors.dtype)
-
-    pairs_at_home = {
-        "train": data.train.map(lambda tensor: tensor.to(home)),
-        "valid": data.valid.map(lambda tensor: tensor.to(home)),
-    }
-
-    def batches(split: Literal["train", "valid"], *epoch: int) -> list[Batch]:
-        return make_batches(
-            pairs_at_home[split],
-            method.partners,
-            batch_size=recipe.batch_size,
-            drop_last=split == "train",
-            order=Draws(seed, "order", split, *epoch),
-            partners=Draws(seed, "partners", split, *epoch),
-        )
-
-    prepare = partial(pairs_of, maps, k)
+    data = at_home(data, device, name)
+    training = Training(method, recipe, name, seed, data, device)
+    recipe, label, maps, objective = training.recipe, training.label, training.maps, training.objective
+    prepare = partial(pairs_of, maps, len(data.languages))
 
     def pairs(batch: Batch) -> Pairs:
-        return prepare(*inputs(vectors, batch, device))
-
-    # No epoch here: totals can be compared only if the validation partners stay the same (docs/papers.md#seed).
-    held_out = batches("valid")
-    retrieval = Retrieval(data.valid, data.train) if recipe.stopping == "retrieval" else None
+        return prepare(*inputs(data.vectors, batch, device))
 
     def validate() -> dict[str, float]:
-        """Mean of every term over all validation pairs, and what decides, if that is something else."""
-        values = [objective(pairs(batch)) for batch in held_out]
-        sizes = torch.tensor([len(batch.active) for batch in held_out], dtype=torch.float64)
-        table = torch.stack([torch.stack(list(terms.values())) for terms in values]).double().cpu()
-        means = dict(zip(values[0], (sizes @ table / sizes.sum()).tolist(), strict=True))
-        if retrieval is not None:
-            means["retrieval"] = retrieval.score(maps, vectors)
-        elif recipe.stopping == "without-opponents":
-            means["without_opponents"] = without_opponents(means, method.terms)
-        return means
+        values = [objective(pairs(batch)) for batch in training.held_out]
+        (means,) = means_of(values, training.held_out)
+        return training.decided(means)
 
     def attempt(size: int) -> None:
-        first = pairs_at_home["train"].take(slice(0, size))
-        draws = Draws(seed)
-        (batch,) = make_batches(
-            first, method.partners, batch_size=size, drop_last=False, order=draws, partners=draws
-        )
-        objective(pairs(batch))["total"].backward()
+        objective(pairs(training.batch_of(size)))["total"].backward()
 
     steps = updates(maps, objective, recipe.learning_rate)
     # Neither a checkpoint nor an early end changes the choice, so that a resumed training repeats it.
     epochs = min(recipe.max_epochs, recipe.patience + 1)
-    if device.type == "cpu" and 2 * epochs * len(data.train) * dim >= PAYS_FROM:
-        steps[-1].loss = compiled(objective, pairs(batches("train", 0)[0]), label)
+    if device.type == "cpu" and 2 * epochs * len(data.train) * data.vectors.shape[1] >= PAYS_FROM:
+        steps[-1].loss = compiled(objective, pairs(training.batches("train", 0)[0]), label)
 
     fit_maps = partial(
         fit,
@@ -286,13 +323,13 @@ def train(
         updates=steps,
         # The maps do not move between a discriminator's update and theirs, so both use the same parts.
         batches=lambda epoch, first: (
-            inputs(vectors, batch, device) for batch in batches("train", epoch)[first:]
+            inputs(data.vectors, batch, device) for batch in training.batches("train", epoch)[first:]
         ),
         prepare=prepare,
         validate=validate,
         max_epochs=recipe.max_epochs,
         patience=recipe.patience,
-        criterion=CRITERIA[recipe.stopping],
+        criterion=training.criterion,
         seed=seed,
         label=label,
         checkpoint=checkpoint,
@@ -300,30 +337,72 @@ def train(
     )
     size = recipe.batch_size
     history = within_memory(fit_maps, where=label, setting="batch_size", size=size, attempt=attempt)
-    return {name: tensor.cpu().numpy() for name, tensor in maps.state_dict().items()}, history
+    return training.weights(), history
+
+
+def at_home(data: Data, device: torch.device, name: str) -> Data:
+    """The data on the device, or on the CPU if its memory has no place for the vectors; `name` is for the log."""
+    home = device if fits(data.vectors, device) else torch.device("cpu")
+    if home != device:
+        logger.info("%s: the vectors exceed the device's memory and are read from the host's", name)
+    train, valid = (pairs.map(lambda rows: rows.to(home)) for pairs in (data.train, data.valid))
+    return replace(data, vectors=data.vectors.to(home), train=train, valid=valid)
 
 
 def pairs_of(
-    maps: Maps, k: int, sentence: Tensor, language_id: Tensor, other: Tensor, peer: Tensor, active: Tensor
+    maps: nn.Module,
+    k: int,
+    sentence: Tensor,
+    language_id: Tensor,
+    other: Tensor,
+    peer: Tensor,
+    active: Tensor,
 ) -> Pairs:
     """Both sides of a batch, decomposed; the tensors are those of `inputs`, with ids of K languages."""
     return Pairs(maps(sentence), language_id, other, peer, active, k)
 
 
+def means_of(values: Sequence[Mapping[str, Tensor]], batches: Sequence[Batch]) -> list[dict[str, float]]:
+    """The mean of every term over the pairs of all batches; one dict for each training.
+
+    Args:
+        values: Means of each batch, scalars or of G trainings (G,).
+        batches: These batches, of one training.
+    """
+    sizes = torch.tensor([len(batch.active) for batch in batches], dtype=torch.float64)
+    table = torch.stack([torch.stack(list(terms.values())) for terms in values]).double().cpu()
+    columns = table.view(*table.shape[:2], -1).unbind(2)
+    means = [(sizes @ column / sizes.sum()).tolist() for column in columns]
+    return [dict(zip(values[0], numbers, strict=True)) for numbers in means]
+
+
 def updates(maps: Maps, objective: Objective, learning_rate: float) -> list[Update]:
     """The update of the maps and their heads; before it that of the discriminators, if there are any."""
+    changed = parameters(maps, objective)
+    return [
+        Update(name, loss, adam([{"params": changed[name], "lr": learning_rate}]))
+        for name, loss in losses(objective).items()
+    ]
+
+
+def losses(objective: Objective) -> dict[str, Callable[[Pairs], dict[str, Tensor]]]:
+    """What each update lowers, by its name, in their order."""
     adversaries = objective.adversaries()
 
     def discriminate(batch: Pairs) -> dict[str, Tensor]:
-        loss = torch.stack([adversary.discriminate(batch) for adversary in adversaries]).sum()
+        loss = torch.stack([adversary.discriminate(batch) for adversary in adversaries]).sum(dim=0)
         return {"discriminator": loss, "total": loss}
 
-    def adam(parameters: list[nn.Parameter]) -> Adam:
-        # A graph of a step needs `capturable`.
-        return Adam(parameters, learning_rate, fused=True, capturable=parameters[0].is_cuda)
+    return {"discriminator": discriminate, "maps": objective} if adversaries else {"maps": objective}
 
-    update_of_maps = Update("maps", objective, adam([*maps.parameters(), *objective.heads()]))
-    if not adversaries:
-        return [update_of_maps]
-    theirs = [parameter for adversary in adversaries for parameter in adversary.parameters()]
-    return [Update("discriminator", discriminate, adam(theirs)), update_of_maps]
+
+def parameters(maps: Maps, objective: Objective) -> dict[str, list[nn.Parameter]]:
+    """What each update changes, by its name; there may be no discriminators."""
+    theirs = [parameter for adversary in objective.adversaries() for parameter in adversary.parameters()]
+    return {"discriminator": theirs, "maps": [*maps.parameters(), *objective.heads()]}
+
+
+def adam(groups: list[dict[str, Any]]) -> Adam:
+    """The optimiser of groups of parameters on one device, each with its rate; see `torch.optim`."""
+    # A graph of a step needs `capturable`.
+    return Adam(groups, fused=True, capturable=groups[0]["params"][0].is_cuda)

@@ -103,7 +103,8 @@ def fit(
     identity = {"label": label, "seed": seed, "settings": settings}
     progress, best = Progress(), checkpoints.snapshot(model)
     if path is not None and path.exists():
-        progress, best = _restore(path, model, updates, identity)
+        stored, best = restore(path, model, updates, identity)
+        progress = Progress(**stored)
         logger.info("%s: resumed after epoch %d, step %d", label, len(progress.history), progress.step)
     if not agreed(progress.done):
         raise DataError(
@@ -124,19 +125,12 @@ def fit(
             curves.add(point)
 
     def state() -> dict[str, Any]:
-        return {
-            "identity": identity,
-            "progress": vars(progress),
-            "model": model.state_dict(),
-            "best": best,
-            "optimizers": [update.optimizer.state_dict() for update in updates],
-            "schedulers": [update.scheduler.state_dict() if update.scheduler else None for update in updates],
-        }
+        return state_of(model, updates, identity, vars(progress), best)
 
-    def train(batches: Iterable[Any], place: str) -> dict[str, float]:
-        """The rest of an epoch; means over all its steps."""
+    def train(batches: Iterable[Any], place: str) -> None:
+        """The rest of an epoch."""
         model.train()
-        terms, stopwatch = _Terms(model, place, progress), Stopwatch(progress)
+        terms, stopwatch = Terms(model, {place: progress}), Stopwatch(progress)
         for batch in batches:
             # Processes that train together draw each their own.
             _seed_generators(derive(seed, "step", progress.done, *([rank()] if rank() else [])))
@@ -163,12 +157,11 @@ def fit(
         stopwatch.stop()
         if progress.step == 0:
             raise DataError(f"{place}: no batch to train on")
-        return {f"train.{name}": value / progress.step for name, value in progress.sums.items()}
 
     step: Callable[[Any], Iterable[tuple[Update, Values]]] = partial(take, updates)
     if prepare is not None and next(model.parameters()).is_cuda:
         step = Graph(updates, prepare)
-    saves = _Saves(path, state)
+    saves = Saves(path, state)
     steps_left = (max_epochs - len(history)) * batches_per_epoch - progress.step
     with Meter(total=steps_left, label=label, unit="steps") as meter:
         while len(history) < max_epochs and not out_of_patience(history, patience):
@@ -178,22 +171,29 @@ def fit(
                 rest = batches(epoch, progress.step)
                 if prepare is not None and not isinstance(step, Graph):
                     rest = (prepare(*batch) for batch in rest)
-                means = train(rest, place)
+                train(rest, place)
             valid = _validate(model, validate, seed, place)
             improved = keep == "last" or criterion.improves(valid, history)
             if improved:
                 best = checkpoints.snapshot(model)
-            history.append({"epoch": float(epoch), **means, **valid, "best": float(improved)})
+            progress.end_epoch(valid, improved)
             if watch is not None:
                 watch(history)
             add_point(valid)
             logger.debug("%s: %s", label, history[-1])
-            progress.step, progress.sums = 0, {}
             if saves.due():
                 saves.now()
     model.load_state_dict(best)
     if speed is not None and rank() == 0:
         write_speed(progress, speed)
+    log_end(label, history, criterion, max_epochs, patience)
+    return history
+
+
+def log_end(
+    label: str, history: History, criterion: Criterion, max_epochs: int, patience: int | None
+) -> None:
+    """Say which epoch of an ended training was kept, and warn if it might have gone on."""
     if history:
         number = best_epoch(history)
         value = history[number][f"valid.{criterion.name}"]
@@ -203,23 +203,27 @@ def fit(
         logger.info("%s: untrained, as no step was requested", label)
     if patience is not None and not out_of_patience(history, patience):
         logger.warning("%s: stopped at the cap of %d epochs with patience left", label, max_epochs)
-    return history
 
 
-class _Terms:
-    """Terms of the last steps; a CPU's are read at once, an accelerator's together when `read` is called."""
+class Terms:
+    """Terms of the last steps; a CPU's are read at once, an accelerator's together when `read` is called.
 
-    def __init__(self, model: nn.Module, where: str, progress: Progress):
-        self.where = where
-        self.progress = progress
-        self.waiting: list[tuple[int, str, list[str], Tensor]] = []
+    Args:
+        model: What is trained.
+        trainings: The progress of each training whose step it is, by its place for messages.
+    """
+
+    def __init__(self, model: nn.Module, trainings: Mapping[str, Progress]):
+        self.trainings = trainings
+        self.waiting: list[tuple[list[int], str, list[str], Tensor]] = []
         self.on_cpu = all(tensor.device.type == "cpu" for tensor in model.parameters())
 
     def add(self, update: str, values: Mapping[str, Tensor], *, last: bool) -> None:
-        """The terms of one update of the current step; only the last update's total counts."""
+        """The terms of one update of the current step, of G trainings (G,); only the last update's total counts."""
         terms = {name: value.detach().float() for name, value in values.items() if last or name != "total"}
-        row = torch.stack(list(terms.values()))
-        self.waiting.append((self.progress.step, update, list(terms), row))
+        table = torch.stack(list(terms.values())).view(len(terms), -1)
+        steps = [progress.step for progress in self.trainings.values()]
+        self.waiting.append((steps, update, list(terms), table))
         if self.on_cpu:
             self.read()
 
@@ -227,11 +231,13 @@ class _Terms:
         """Check the waiting terms and add them to the sums."""
         if not self.waiting:
             return
-        numbers = iter(torch.cat([row for *_, row in self.waiting]).tolist())
-        for step, update, names, _ in self.waiting:
-            values = {name: next(numbers) for name in names}
-            refuse_infinite(f"{self.where}, step {step}, {update}", values)
-            self.progress.add(values)
+        rows = iter(torch.cat([table for *_, table in self.waiting]).tolist())
+        for steps, update, names, _ in self.waiting:
+            columns = zip(*(next(rows) for _ in names), strict=True)
+            for (where, progress), step, column in zip(self.trainings.items(), steps, columns, strict=True):
+                values = dict(zip(names, column, strict=True))
+                refuse_infinite(f"{where}, step {step}, {update}", values)
+                progress.add(values)
         self.waiting.clear()
 
 
@@ -262,7 +268,7 @@ def _seed_generators(seed: int) -> None:
         torch.cuda.manual_seed_all(seed)
 
 
-class _Saves:
+class Saves:
     """Decides when the state is written: seldom enough that writing takes a small share of the time."""
 
     def __init__(self, path: Path | None, state: Callable[[], dict[str, Any]]):
@@ -284,9 +290,24 @@ class _Saves:
         self.took = self.last - start
 
 
-def _restore(
+def state_of(
+    model: nn.Module, updates: Sequence[Update], identity: Mapping[str, Any], progress: Any, best: Any
+) -> dict[str, Any]:
+    """What a checkpoint holds; `progress` and `best` as `restore` returns them."""
+    return {
+        "identity": identity,
+        "progress": progress,
+        "model": model.state_dict(),
+        "best": best,
+        "optimizers": [update.optimizer.state_dict() for update in updates],
+        "schedulers": [update.scheduler.state_dict() if update.scheduler else None for update in updates],
+    }
+
+
+def restore(
     path: Path, model: nn.Module, updates: Sequence[Update], identity: Mapping[str, Any]
-) -> tuple[Progress, dict[str, Tensor]]:
+) -> tuple[Any, Any]:
+    """Load a checkpoint of this identity into the model and the updates; its `progress` and `best`."""
     state = checkpoints.load(path)
     stored = state["identity"]
     if stored != identity:
@@ -304,4 +325,4 @@ def _restore(
                 group["capturable"] = group["params"][0].is_cuda
         if update.scheduler is not None:
             update.scheduler.load_state_dict(scheduler)
-    return Progress(**state["progress"]), state["best"]
+    return state["progress"], state["best"]

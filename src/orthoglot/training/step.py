@@ -25,7 +25,7 @@ class Update:
     """One optimiser step per batch."""
 
     name: str  # for messages, e.g. "maps".
-    # batch -> {term: scalar, ..., "total": scalar}; only `total` is differentiated
+    # batch -> {term: scalar, ..., "total": scalar}, or (G,) each of G trainings; only `total` is differentiated
     loss: Callable[[Any], Values]
     optimizer: Optimizer  # its parameters are the only ones that the step changes
     scheduler: LRScheduler | None = None  # stepped after each step of the optimiser, saved and restored
@@ -37,7 +37,8 @@ def take(updates: Sequence[Update], batch: Any) -> Iterator[tuple[Update, Values
         values = update.loss(batch)
         yield update, values
         update.optimizer.zero_grad(set_to_none=True)
-        values["total"].backward()
+        # Of several trainings, each total depends on its own parameters alone.
+        values["total"].backward(torch.ones_like(values["total"]))
         update.optimizer.step()
         if update.scheduler is not None:
             update.scheduler.step()

@@ -58,6 +58,12 @@ class Progress:
         if self.first is None and "total" in values:
             self.first = values["total"]
 
+    def end_epoch(self, valid: Mapping[str, float], best: bool) -> None:
+        """Add the epoch to the history, with the means of the terms over its steps, and begin the next one."""
+        means = {f"train.{name}": value / self.step for name, value in self.sums.items()}
+        self.history.append({"epoch": float(len(self.history)), **means, **valid, "best": float(best)})
+        self.step, self.sums = 0, {}
+
 
 def refuse_divergence(where: str, means: Mapping[str, float], window: int, progress: Progress) -> None:
     """Compare the mean terms of a window of steps with the first step and the best window; keep the lower total.

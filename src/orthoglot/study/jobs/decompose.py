@@ -17,12 +17,13 @@ def run(job: Job) -> None:
     method = MethodSettings.model_validate(job.settings["method"])
     recipe = job.settings["decomposition"]
     recipe = DecompositionSettings.model_validate(recipe) if recipe else None
+    seeds = job.settings["seeds"]
 
     def work(output: Path) -> None:
         store = EmbeddingStore.open(
             job.folder("embeddings"), identity(job.folder("encoder"), job.file_digests("encoder"))
         )
-        folders = {seed: output / f"seed{seed}" for seed in job.settings["seeds"]}
+        folders = {seed: output / f"seed{seed}" for seed in seeds}
         for folder in folders.values():
             folder.mkdir()
         pairs = job.folders("bitext"), job.settings["train_pairs"]
@@ -31,24 +32,31 @@ def run(job: Job) -> None:
             for seed, folder in folders.items():
                 compute_stored(method, name, store, closed, seed=seed, output=folder, code=job.code())
             return
-        # It takes longer to import than most closed forms to compute.
+        # These take longer to import than most closed forms to compute.
+        from orthoglot.encoders.base import resolve_device
         from orthoglot.training import decompose as training
+        from orthoglot.training import stack
 
-        data = training.collect(store, *pairs)
-        endings = []
-        for seed, folder in folders.items():
-            ending = training.decompose(
-                method,
-                recipe,
-                name,
-                store,
-                data,
-                seed=seed,
-                device=job.device,
-                checkpoint=job.checkpoint / f"seed{seed}",
-                output=folder,
-                code=job.code(),
+        data, device = training.collect(store, *pairs), resolve_device(job.device)
+        if stack.pays(method, device, len(seeds)):
+            entries = [stack.Entry(method, recipe, name, seed) for seed in seeds]
+            fits = iter(stack.fit_stack(entries, data, device=device, checkpoint=job.checkpoint / "stack"))
+        else:
+            fits = (
+                training.fit_decomposer(
+                    method,
+                    recipe,
+                    name,
+                    data,
+                    seed=seed,
+                    device=device,
+                    checkpoint=job.checkpoint / f"seed{seed}",
+                )
+                for seed in seeds
             )
+        endings = []
+        for seed, (decomposer, history) in zip(seeds, fits, strict=True):
+            ending = training.write(decomposer, history, store, folders[seed], job.code())
             if ending is not None:
                 endings.append(ending)
         if endings:
