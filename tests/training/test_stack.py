@@ -224,6 +224,7 @@ def written(root: Path) -> dict[str, Any]:
     }
     job = SimpleNamespace(settings=settings, device="cpu", checkpoint=root / "checkpoint", code=lambda: "c")
     job.folder, job.folders = places.__getitem__, lambda role: [pair]
+    job.file_digests = lambda role: {}
     job.run = lambda work: work(root / "output")
     (root / "output").mkdir()
     jobs.run(job)  # type: ignore[arg-type]
