@@ -65,7 +65,9 @@ def test_two_texts_are_mined_with_one_checkpoint(
     for name in "ab":
         check(together([*mine[name], tmp_path / f"alone.{name}.tsv"]))
     said: list[str] = []
-    for number in range(3):
+    for number in range(15):
+        if number > 2 and said:
+            break  # Two fast commands need not meet in the first tries.
         kept = tmp_path / f"kept{number // 2}"
         ended = together(*([*mine[name], tmp_path / f"{name}.tsv", "--checkpoint", kept] for name in "ab"))
         check(ended)

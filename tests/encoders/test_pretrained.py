@@ -65,7 +65,7 @@ def test_vectors_are_the_librarys_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Packed as on a GPU, too."""
-    monkeypatch.setattr(encoders, "reads_packed", lambda *_: packed)
+    monkeypatch.setattr(encoders.PretrainedEncoder, "_reads_packed", packed)
     if packed:
         monkeypatch.setattr(encoders.PretrainedEncoder, "_states", None)
     place = architecture(tmp_path / "checkpoint")

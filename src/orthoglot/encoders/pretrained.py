@@ -29,7 +29,6 @@ from orthoglot.encoders.base import (
     resolve_device,
 )
 from orthoglot.encoders.folder import save_card, stated
-from orthoglot.encoders.packed import pack, packed_states, packed_vectors, reads_packed
 from orthoglot.encoders.settings import Pooling, Precision
 from orthoglot.encoders.token_lists import Ragged
 from orthoglot.encoders.token_states import Pieces, read_pieces
@@ -94,12 +93,19 @@ class PretrainedEncoder(TokenEncoder):
     def vectors(self, tokens: Ragged, batch: np.ndarray) -> Tensor:
         if not self._reads_packed:
             return self._pooled(*self._states(tokens, batch))
+        from orthoglot.encoders.packed import pack, packed_states, packed_vectors
+
         packed = pack(tokens.take(batch), self.tokenizer.pad, self.device)
         states = packed_states(self.model, packed).float()
         return packed_vectors(states, packed, self.pooling, getattr(self.model, "pooler", None))
 
     @cached_property
     def _reads_packed(self) -> bool:
+        if self.device.type == "cpu":
+            return False
+        # Imported here, as commands on a CPU do not need it.
+        from orthoglot.encoders.packed import reads_packed
+
         return reads_packed(self.model, self.device)
 
     def pieces(self, sentences: Sequence[str], language: str, batch_tokens: int) -> list[Pieces]:

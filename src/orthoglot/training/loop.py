@@ -278,6 +278,7 @@ class Saves:
         self.took = 0.0
 
     def due(self) -> bool:
+        """Whether enough time has passed since the state was last written."""
         wait = max(SECONDS_BETWEEN_SAVES, SAVE_SHARE * self.took)
         return self.path is not None and time.monotonic() - self.last >= wait
 
