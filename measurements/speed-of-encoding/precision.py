@@ -67,9 +67,9 @@ def mined(sides: Sides, threshold: float | None = None) -> tuple[np.ndarray, flo
         threshold = best_threshold(pairs.margins, right, int(gold.sum())).value
     columns = np.zeros((len(sources), 3))
     columns[:, 2] = gold
-    kept = pairs.margins >= threshold
-    columns[pairs.sources[kept], 0] = 1
-    columns[pairs.sources[kept], 1] = right[kept]
+    above = pairs.margins >= threshold
+    columns[pairs.sources[above], 0] = 1
+    columns[pairs.sources[above], 1] = right[above]
     return columns, threshold
 
 

@@ -9,19 +9,21 @@ directions of unlike size. Each fit runs in a process of its own, in one thread.
 from __future__ import annotations
 
 import resource
-import subprocess
 import sys
+from multiprocessing import get_context
 
 import numpy as np
+from threadpoolctl import threadpool_limits
+
+from orthoglot.decomposers import architecture
+from orthoglot.decomposers.closed_forms import compute
 
 LANGUAGES, PAIRS = 12, 2000
 
 
 def fit(dim: int) -> None:
     """Fit and print one row."""
-    from orthoglot.decomposers import architecture
-    from orthoglot.decomposers.closed_forms import compute
-
+    threadpool_limits(1)
     draw = np.random.default_rng(1)
     names = [f"l{k:02d}" for k in range(LANGUAGES)]
     offsets = 0.5 * draw.normal(size=(LANGUAGES, dim))
@@ -51,11 +53,10 @@ def main() -> None:
         "| D | CPU seconds | MiB beside the vectors | shrinkage | loss |\n|---|---|---|---|---|\n"
     )
     sys.stdout.flush()
-    for dim in sys.argv[1:]:
-        program = "import sys; sys.path.insert(0, sys.argv[1]); import plda; plda.fit(int(sys.argv[2]))"
-        folder = __file__.rpartition("/")[0]
-        environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        subprocess.run([sys.executable, "-c", program, folder, dim], check=True, env=environment)
+    for dim in map(int, sys.argv[1:]):
+        process = get_context("spawn").Process(target=fit, args=(dim,))
+        process.start()
+        process.join()
 
 
 if __name__ == "__main__":

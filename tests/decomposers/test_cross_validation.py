@@ -174,7 +174,7 @@ def test_settings_are_chosen_with_3000_pairs_at_most() -> None:
 def test_what_is_far_behind_after_a_large_first_fold_is_not_fitted_again() -> None:
     def fits(n: int, best: str) -> dict[str, int]:
         """How often each candidate is fitted: a good one, one that is nearly as good, one with half of it wrong."""
-        kept = [texts(n, 1.0)]
+        blocks = [texts(n, 1.0)]
         made = {"bad": swapped(*range(0, n, 2)), "good": as_is, "near": swapped(0, 1)}
         count = dict.fromkeys(made, 0)
 
@@ -183,11 +183,11 @@ def test_what_is_far_behind_after_a_large_first_fold_is_not_fitted_again() -> No
 
                 def vectors(name: str = name, change: Any = change) -> list[tuple[np.ndarray, np.ndarray]]:
                     count[name] += 1
-                    return [change(kept[0])]
+                    return [change(blocks[0])]
 
                 yield Candidate({"name": name}, vectors)
 
-        assert choose(of_fold, kept)[0] == {"name": best}
+        assert choose(of_fold, blocks)[0] == {"name": best}
         return count
 
     assert fits(700, "good") == {"bad": 1, "good": 5, "near": 5}

@@ -168,9 +168,9 @@ def test_a_gpu_of_faiss_leaves_open_what_its_cells_lack(monkeypatch: pytest.Monk
     x, y = (side[:300] for side in sides())
     expected = cells.nearest_in_cells(x, y, 40)
     GpuOfTests(monkeypatch, 1 << 30)
-    found = cells.nearest_in_cells(x, y, 40, device="cuda")
-    assert (found < 0).any()
-    assert (found == expected).all()
+    neighbours = cells.nearest_in_cells(x, y, 40, device="cuda")
+    assert (neighbours < 0).any()
+    assert (neighbours == expected).all()
 
 
 def test_without_faiss_too_many_sentences_are_noticed_before_they_are_encoded(

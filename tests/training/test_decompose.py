@@ -30,7 +30,7 @@ from orthoglot.text.bitext import SentencePair, write_pairs
 from orthoglot.training import decompose as training
 from orthoglot.training import loop
 from orthoglot.training.batching import PairRows
-from orthoglot.training.decompose import collect, decompose, fit_decomposer, train
+from orthoglot.training.decompose import collect, fit_decomposer, train, write
 from orthoglot.training.settings import DecompositionSettings, MethodSettings, Stopping
 from orthoglot.training.step import Update
 
@@ -314,18 +314,16 @@ def run(
     output = root / "output"
     output.mkdir()
     opened = EmbeddingStore.open(store, identity(encoder))
-    decompose(
+    decomposer, history = fit_decomposer(
         chosen,
         None if chosen.architecture == "centering" else recipe(epochs=2),
         name,
-        opened,
         collect(opened, [pair], train_pairs),
-        device="cpu",
         seed=1,
+        device=torch.device("cpu"),
         checkpoint=root / "checkpoint",
-        output=output,
-        code="0123456789abcdef",
     )
+    write(decomposer, history, opened, output, "0123456789abcdef")
     return output
 
 
@@ -353,7 +351,8 @@ def test_the_job_of_a_closed_form_loads_no_torch_and_writes_what_the_trainings_w
         "import orthoglot.study.jobs.decompose\n"
         "from orthoglot.embeddings.store import EmbeddingStore\n"
         "from orthoglot.encoders.folder import identity\n"
-        "from orthoglot.training.closed_form import compute_stored, stored\n"
+        "from orthoglot.training.closed_form_fit import compute_stored\n"
+        "from orthoglot.training.stored_pairs import stored\n"
         "from orthoglot.training.settings import MethodSettings\n"
         f"method = MethodSettings.model_validate({METHODS[name].model_dump()})\n"
         "store = EmbeddingStore.open(Path('store'), identity(Path('encoder')))\n"

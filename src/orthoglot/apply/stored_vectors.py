@@ -122,7 +122,7 @@ def _parquet(path: Path, partial: Path, column: str, dim: int, rows: int, change
             if listed:
                 arrays[places[0]] = _as_lists(pa, made[valid], valid, schema.field(field.name).type)
             else:
-                for numbers, place in zip(made.T, places, strict=False):
+                for numbers, place in zip(made.T, places[: made.shape[1]], strict=True):
                     arrays[place] = pa.array(np.ascontiguousarray(numbers), type=inner)
             for place in dropped:
                 del arrays[place]

@@ -207,8 +207,7 @@ def compute_dtype(precision: Precision, device: torch.device) -> torch.dtype:
 def speed_of_bfloat16() -> float:
     """How many times as fast as in float32 a matrix product is in bfloat16 on this CPU, by a trial of about 0.1 s.
 
-    The instructions that a processor states do not tell: with AVX-512's alone, PyTorch was once faster in bfloat16 and
-    once slower (measurements/speed-of-encoding/README.md).
+    The instructions of the processor do not tell: it also depends on the products of this version of PyTorch.
     """
     seconds = []
     for dtype in (torch.float32, torch.bfloat16):

@@ -91,11 +91,12 @@ def _first_position(model: Any) -> int:
 
 def _layer(layer: Any, states: Tensor, cuts: Tensor, longest: int, mask: Tensor | None) -> Tensor:
     """One layer over states (T, D); see `_attention`."""
-    own = layer.attention.self
+    heads = layer.attention.self
     query, key, value = (
-        part(states).unflatten(1, (own.num_attention_heads, -1)) for part in (own.query, own.key, own.value)
+        part(states).unflatten(1, (heads.num_attention_heads, -1))
+        for part in (heads.query, heads.key, heads.value)
     )
-    dropout = own.dropout.p if layer.training else 0.0
+    dropout = heads.dropout.p if layer.training else 0.0
     context = _attention(query, key, value, cuts, longest, mask, dropout)
     attended = layer.attention.output(context.flatten(1), states)
     return layer.output(layer.intermediate(attended), attended)
@@ -149,8 +150,8 @@ def attention_works(heads: int, width: int, device: torch.device) -> bool:
                 context = _attention(given, given, given, cuts, BLOCK, mask, 0.0)
                 (slope,) = torch.autograd.grad(context.sum(), given)
                 values.append(torch.stack([context.detach(), slope]).float())
-            expected, found = values
-            if not (found - expected).norm() < tolerance * expected.norm():
+            expected, packed = values
+            if not (packed - expected).norm() < tolerance * expected.norm():
                 raise RuntimeError(f"attention in {dtype} gives something else")
     except (RuntimeError, TypeError) as error:
         logger.info("sentences are read with padding (%s)", " ".join(str(error).split())[:500])

@@ -190,7 +190,7 @@ def _candidates_on_gpu(
             products, numbers = index.search(np.array(x[rows], dtype=np.float32), keep)
             products[numbers < 0] = -np.inf
             best.add_result_subset(np.arange(rows.start, rows.stop), products, numbers + start)
-    return best.I, np.where(np.isfinite(best.D), best.D, -np.inf)
+    return best.I, np.where(best.I >= 0, best.D, -np.inf)
 
 
 def _blocks(start: int, stop: int) -> Iterator[slice]:

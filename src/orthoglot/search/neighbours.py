@@ -27,8 +27,9 @@ GROUP = 64
 # Candidates that are kept in addition to the neighbours that are wanted, and to half as many: distant neighbours are
 # close to each other.
 SPARE = 2
-# Up to so many candidates of a single tile come from NumPy, which takes half of PyTorch's time, and none to import it.
-FEW = 32
+# Up to so many candidates, from up to so many products, come from NumPy: without the import of PyTorch, and in half to
+# three quarters of its time (measurements/speed-of-mining/README.md).
+FEW, FEW_PRODUCTS = 32, 1 << 22
 # More than rounding may move a float32 cosine, and more than `EQUAL`.
 NOISE = 1e-5
 # Products of rows of length 1 on multiples of 2^-26 are sums of multiples of 2^-52, which float64 adds up exactly.
@@ -100,11 +101,8 @@ def candidates(
     Both lists have `keep` columns; a product is -inf where there are fewer rows. If y is x, both are one list, and only
     the products of the diagonal tiles and above them are computed.
     """
-    if device == "cpu" and keep <= FEW and len(x) * len(y) <= tile[0] * tile[1]:
-        products = x @ y.T
-        turned = products.T.copy()
-        best = _highest(products, keep)
-        return best, best if y is x else _highest(turned, keep)
+    if device == "cpu" and keep <= FEW and len(x) * len(y) <= min(FEW_PRODUCTS, tile[0] * tile[1]):
+        return _from_products(x, y, keep)
     import torch
 
     torch.backends.cuda.matmul.allow_tf32 = False  # products in float32, never in a GPU's shorter formats
@@ -133,6 +131,16 @@ def candidates(
             if skipped < products.shape[1]:
                 _renew(backward, left + skipped, products[:, skipped:].T, top)
     return _arrays(forward), _arrays(backward)
+
+
+def _from_products(x: np.ndarray, y: np.ndarray, keep: int) -> tuple[Lists, Lists]:
+    """`candidates` by NumPy, from all products at once."""
+    products = x @ y.T
+    if y is x:
+        lists = _highest(products, keep)
+        return lists, lists
+    backward = _highest(products.T.copy(), keep)
+    return _highest(products, keep), backward
 
 
 def _highest(products: np.ndarray, keep: int) -> Lists:

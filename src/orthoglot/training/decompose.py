@@ -16,7 +16,7 @@ from torch.optim import Adam
 
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.architectures.plda import Prior
-from orthoglot.decomposers.base import ClosedForm, Decomposer
+from orthoglot.decomposers.base import ClosedForm, Decomposer, Trained
 from orthoglot.decomposers.cross_validation import Block
 from orthoglot.decomposers.modules import Maps
 from orthoglot.decomposers.moments import Moments
@@ -28,7 +28,7 @@ from orthoglot.objectives import check_method
 from orthoglot.objectives.base import Objective, Pairs
 from orthoglot.random_streams import Draws, stream
 from orthoglot.training.batching import Batch, PairRows, make_batches
-from orthoglot.training.closed_form import blocks, described, fit_closed_form, save, stored
+from orthoglot.training.closed_form_fit import described, fit_closed_form, save
 from orthoglot.training.compiled import PAYS_FROM, compiled
 from orthoglot.training.endings import Ending, summary, warnings
 from orthoglot.training.gathering import fits, inputs
@@ -36,6 +36,7 @@ from orthoglot.training.loop import fit
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 from orthoglot.training.step import Update
 from orthoglot.training.stopping import CRITERIA, Retrieval, check_stopping, without_opponents
+from orthoglot.training.stored_pairs import blocks, stored
 from orthoglot.training.training_state import History, best_epoch, ending, write_history
 
 logger = logging.getLogger(__name__)
@@ -63,7 +64,6 @@ def decompose(
     device: str,
     checkpoint: Path,
     output: Path,
-    code: str = "",
     prior: Prior | None = None,
 ) -> Ending | None:
     """Write decomposer.json, weights.safetensors and, of a trained method, history.jsonl into an existing folder.
@@ -74,7 +74,6 @@ def decompose(
         store: The encoder's vectors, from which `collect` took the data.
         device: "auto", "cpu", "cuda", ...
         output: The folder.
-        code: Digest of the code that trains, for the record.
     Returns:
         How the training ended; None for a closed form.
     """
@@ -82,13 +81,16 @@ def decompose(
     decomposer, history = fit_decomposer(
         method, recipe, name, data, seed=seed, device=target, checkpoint=checkpoint, prior=prior
     )
-    return write(decomposer, history, store, output, code)
+    return write(decomposer, history, store, output)
 
 
 def write(
-    decomposer: Decomposer, history: History, store: EmbeddingStore, output: Path, code: str
+    decomposer: Decomposer, history: History, store: EmbeddingStore, output: Path, code: str = ""
 ) -> Ending | None:
-    """Write what was fitted to a store's vectors, as `decompose`; how its training ended, None for a closed form."""
+    """Write what was fitted to a store's vectors, as `decompose`; how its training ended, None for a closed form.
+
+    The digest of the code that fitted it, if it is given, is part of the record.
+    """
     save(decomposer, store, output, code)
     if not history:
         return None
@@ -116,7 +118,6 @@ def fit_decomposer(
     device: torch.device,
     checkpoint: Path | None,
     prior: Prior | None = None,
-    trained: tuple[dict[str, np.ndarray], History] | None = None,
 ) -> tuple[Decomposer, History]:
     """A trained method with its history, or a closed form with none; the encoder stays unnamed.
 
@@ -127,7 +128,6 @@ def fit_decomposer(
         seed: Of initial weights, order and partners.
         checkpoint: Folder for the resume file, or None for no file.
         prior: What a closed form starts from (`orthoglot.decomposers.closed_forms.compute`); None for nothing.
-        trained: What `train` returns, if it has been done (`orthoglot.training.stack`).
     Raises:
         ConfigError: The method cannot be fitted, its terms or rule are wrong, or a trained method has no recipe.
         DataError: A loss is not finite.
@@ -135,28 +135,41 @@ def fit_decomposer(
     if method.architecture == "original":
         raise ConfigError(f"method {name}: the architecture 'original' has nothing to train")
     check_method(method.architecture, method.partners, method.terms)
-    form, dim = architecture(method.architecture), data.vectors.shape[1]
-    history: History = []
-    details = described(method, seed, len(data.train), len(data.valid), data.text)
-    if isinstance(form, ClosedForm):
+    if isinstance(architecture(method.architecture), ClosedForm):
+        details = described(method, seed, len(data.train), len(data.valid), data.text)
         pairs = translations(data, data.train)
-        return fit_closed_form(method, name, pairs, data.languages, dim, details, prior), history
+        dim = data.vectors.shape[1]
+        return fit_closed_form(method, name, pairs, data.languages, dim, details, prior), []
     if recipe is None:
         raise ConfigError(f"method {name}: a trained method needs a recipe")
     centre, centred = subtract(data, method.centre)
-    weights, history = trained or train(
-        method, recipe, name, centred, seed=seed, device=device, checkpoint=checkpoint
-    )
+    weights, history = train(method, recipe, name, centred, seed=seed, device=device, checkpoint=checkpoint)
+    return finished(method, recipe, name, centred, seed, weights, centre, history), history
+
+
+def finished(
+    method: MethodSettings,
+    recipe: DecompositionSettings,
+    name: str,
+    data: Data,
+    seed: int,
+    weights: dict[str, np.ndarray],
+    centre: dict[str, np.ndarray],
+    history: History,
+) -> Decomposer:
+    """The decomposer of a training: weights and history of `train`, data and centre of `subtract`."""
+    form, recipe = architecture(method.architecture), method.recipe(recipe)
+    assert isinstance(form, Trained)
     if form.finish is not None:
-        blocks = translations(centred, data.train)
-        weights |= form.finish(weights, blocks, data.languages, **method.own_settings)
-    weights |= centre
-    recipe = method.recipe(recipe)
+        pairs = translations(data, data.train)
+        weights = weights | form.finish(weights, pairs, data.languages, **method.own_settings)
+    details = described(method, seed, len(data.train), len(data.valid), data.text)
     details |= method.own_settings | ending(history, recipe.patience)
     details |= recipe.model_dump(include={"learning_rate", "max_epochs", "stopping"})
     if method.centre:
         details["centre"] = method.centre
-    return Decomposer(method.architecture, name, "", "", data.languages, dim, weights, details), history
+    dim = data.vectors.shape[1]
+    return Decomposer(method.architecture, name, "", "", data.languages, dim, weights | centre, details)
 
 
 def collect(store: EmbeddingStore, bitext: Sequence[Path], train_pairs: int) -> Data:

@@ -31,7 +31,7 @@ from orthoglot.training.decompose import (
     Training,
     adam,
     at_home,
-    fit_decomposer,
+    finished,
     losses,
     means_of,
     pairs_of,
@@ -75,20 +75,11 @@ def fit_stack(
     """
     for entry in entries:
         check_method(entry.method.architecture, entry.method.partners, entry.method.terms)
-    _, centred = subtract(data, entries[0].method.centre)
-    found = train_stack(entries, centred, device=device, checkpoint=checkpoint)
+    centre, centred = subtract(data, entries[0].method.centre)
+    trainings = train_stack(entries, centred, device=device, checkpoint=checkpoint)
     return [
-        fit_decomposer(
-            entry.method,
-            entry.recipe,
-            entry.name,
-            data,
-            seed=entry.seed,
-            device=device,
-            checkpoint=None,
-            trained=trained,
-        )
-        for entry, trained in zip(entries, found, strict=True)
+        (finished(method, recipe, name, centred, seed, weights, centre, history), history)
+        for (method, recipe, name, seed), (weights, history) in zip(entries, trainings, strict=True)
     ]
 
 

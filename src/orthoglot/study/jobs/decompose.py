@@ -7,8 +7,9 @@ from pathlib import Path
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.folder import identity
 from orthoglot.study.jobs.job import Job
-from orthoglot.training.closed_form import compute_stored, stored
+from orthoglot.training.closed_form_fit import compute_stored
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
+from orthoglot.training.stored_pairs import stored
 
 
 def run(job: Job) -> None:
