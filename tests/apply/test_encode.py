@@ -19,6 +19,7 @@ from small_checkpoint import make_pairs
 from typer.testing import CliRunner
 
 from orthoglot import load
+from orthoglot.apply.model import Model
 from orthoglot.apply.smaller_vectors import compact
 from orthoglot.apply.text_vectors import BLOCK, write_vectors
 from orthoglot.cli import app
@@ -187,21 +188,23 @@ def test_stopped_and_killed_calls_go_on_and_give_the_same_bytes(
 def test_a_blank_line_behind_the_last_block_before_a_stop_is_blank(tmp_path: Path) -> None:
     calls = 0
 
-    def fragile(sentences: Sequence[str], _: Done) -> np.ndarray:
+    def fragile(_model: Model, sentences: Sequence[str], _: Done) -> np.ndarray:
         nonlocal calls
         calls += 1
         if calls == 2:
             raise KeyboardInterrupt
         return np.array([[float(one)] for one in sentences])
 
+    encoder: Any = None
+    toy = Model(encoder, None)
     content, output = Text.of(["1", "2", "", "3", "", "4", "5"]), tmp_path / "v.npy"
     with pytest.raises(KeyboardInterrupt):
-        write_vectors(fragile, content, output, "", block=2)
-    write_vectors(fragile, content, output, "", block=2)
+        write_vectors(toy, fragile, content, output, (), block=2)
+    write_vectors(toy, fragile, content, output, (), block=2)
     np.testing.assert_array_equal(np.load(output)[:, 0], [1, 2, np.nan, 3, np.nan, 4, 5])
     assert calls == 4
     with pytest.raises(DataError, match="the text has become shorter: 1 of 2 sentences are left"):
-        write_vectors(fragile, replace(Text.of(["1", "2"]), lines=["1"]), output, "")
+        write_vectors(toy, fragile, replace(Text.of(["1", "2"]), lines=["1"]), output, ())
 
 
 @pytest.mark.parametrize(

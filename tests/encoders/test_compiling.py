@@ -5,16 +5,22 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 import transformers
+from checkpoints import WORDS, pretrained, xlmr
 from torch import Tensor
 
 from orthoglot.encoders import packed as packing
 from orthoglot.encoders.compiled import compiled
+from orthoglot.encoders.folder import load_encoder
+from orthoglot.encoders.frozen_folder import link
+from orthoglot.encoders.pretrained import PretrainedEncoder
 from orthoglot.encoders.token_lists import Ragged
 from orthoglot.study.pretraining.objectives import token_bags
 
@@ -60,6 +66,34 @@ def test_exhausted_memory_is_no_reason_not_to_compile(monkeypatch: pytest.Monkey
     monkeypatch.setattr(torch, "compile", lambda *_, **__: exhausting)
     with pytest.raises(torch.OutOfMemoryError):
         compiled(lambda x: x)(1)
+
+
+@pytest.mark.skipif(shutil.which(os.environ.get("CXX", "g++")) is None, reason="needs a C++ compiler")
+def test_an_encoders_layers_are_compiled_once_for_all_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As for a long text on a GPU: without gradients, in a thread; batches of any size, and the same bits twice."""
+    caplog.set_level(logging.INFO, logger="orthoglot")
+    link(pretrained(xlmr(tmp_path / "hub")), "tiny", tmp_path)
+    monkeypatch.setattr(PretrainedEncoder, "_reads_packed", True)
+    encoder, draw = load_encoder(tmp_path), np.random.default_rng(0)
+    text = [" ".join(draw.choice(WORDS, draw.integers(1, 9))) for _ in range(300)]
+    calls = ((300, 1000), (50, 200), (300, 300), (1, 10))
+
+    def vectors(_: int) -> list[np.ndarray]:
+        return [encoder.encode(text[:count], "", budget) for count, budget in calls]
+
+    expected = vectors(0)
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    monkeypatch.setattr(packing, "_layer", compiled(packing._layer))
+    with ThreadPoolExecutor(1) as threads:
+        first, second = threads.map(vectors, range(2))
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
+    assert "not compiled" not in caplog.text
+    for one, again, plain in zip(first, second, expected, strict=True):
+        np.testing.assert_array_equal(one, again)
+        np.testing.assert_allclose(one, plain, atol=1e-6)
 
 
 @pytest.mark.parametrize("family", ["Bert", "XLMRoberta"])

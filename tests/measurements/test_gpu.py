@@ -107,11 +107,25 @@ def test_a_cpu_gives_its_own_results_again(tried: tuple[Path, subprocess.Complet
     assert all(row["within"] for row in rows if "within" in row and "bfloat16" not in row["what"])
     assert all(row["twice the same"] for row in rows if "twice the same" in row)
     assert "Killed and resumed under torchrun" in tables
+    (steps,) = tables["EMS in bfloat16, layers compiled"]["rows"]
+    assert (steps["packed"], steps["graphs"]) == (False, 0)
+    assert not any(row["said"] for row in tables["What the log of EMS and Emma-X says"]["rows"])
     assert {row["what"] for row in tables["Waiting within steps"]["rows"]} >= {
         "SEED",
         "EMS",
         "Emma-X, Phase 2",
     }
+
+
+def test_encoding_is_measured_way_by_way(tried: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    rows = read(tried[0], "encoding")["tables"]["Way by way, bfloat16"]["rows"]
+    assert [row["way"] for row in rows] == [
+        "padded",
+        "packed",
+        "packed, compiled",
+        "packed, compiled, thread",
+    ]
+    assert all(row["sentences/s"] > 0 and row["share of the limit, %"] > 0 for row in rows)
 
 
 def test_goals_of_a_trial_are_neither_reached_nor_missed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from types import ModuleType
 
@@ -9,7 +10,7 @@ import ems as ems_benchmark
 import numpy as np
 import pytest
 import torch
-from gpu_parts import ROOT, decomposers, models, same_results, search, vectors
+from gpu_parts import ROOT, decomposers, encoding, models, same_results, search, vectors
 from gpu_parts.result import MissingError, Part
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
@@ -51,6 +52,14 @@ def test_model_flops_of_ems_are_those_that_pytorch_counts_without_padding() -> N
         model(batch)["total"].backward()
     claimed = ems_benchmark.model_flops(settings, encoder.vocabulary, np.full(2 * pairs, length + 2))
     assert 0.97 < counted.get_total_flops() / claimed <= 1
+
+
+def test_the_limit_of_encoding_counts_the_products_of_all_layers() -> None:
+    model, lengths = models.network("tiny").roberta.eval(), [5, 9, 9]
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counted, torch.no_grad():
+        for length in lengths:
+            model(torch.full((1, length), 7))
+    assert encoding.flops_of(np.array(lengths), model.config) == counted.get_total_flops()
 
 
 @pytest.mark.parametrize(("name", "maps"), [("seed", 1), ("dream", 2), ("meat+oracle", 2)])
@@ -109,13 +118,20 @@ def test_a_difference_that_is_too_large_or_bits_that_differ_fail_the_part(
         monkeypatch.setattr(same_results, piece, lambda part: None)
         getattr(same_results, piece).__name__ = piece
     monkeypatch.setattr(same_results, "terms", terms)
+    warn = logging.getLogger("orthoglot.training.step").warning
+    monkeypatch.setattr(same_results, "captured_steps", lambda _: warn("steps are not captured (no memory)"))
+    same_results.captured_steps.__name__ = "captured_steps"
     part = Part(tiny=True)
     same_results.measure(part)
     assert {one["what"]: one["reason"] for one in part.failures} == {
         "tolerances": "off",
         "the same bits": "dream",
     }
-    assert [goal["found"] for goal in part.goals[:2]] == [1, 1]
+    assert [goal["found"] for goal in part.goals] == [1, 1, None, 1]
+    says = {row["line"]: row["why"] for row in part.tables["What the log of EMS and Emma-X says"]["rows"]}
+    assert says == dict.fromkeys(same_results.LACKING, "") | {
+        "steps are not captured": "steps are not captured (no memory)"
+    }
 
 
 def test_no_goal_is_reached_where_a_piece_that_it_needs_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import numpy as np
 import torch
 
 from gpu_parts import models
-from gpu_parts.measuring import seconds
+from gpu_parts.measuring import matrix_rate, seconds
 from gpu_parts.result import Part, needs
 from gpu_parts.same_results import real_encoders
+from orthoglot.apply.text_vectors import BLOCK
 from orthoglot.encoders.folder import card, load_encoder
+from orthoglot.encoders.long_texts import SharedEncoder, in_order
 
 BATCH_TOKENS = (8192, 16384, 32768, 65536)
 BATCH_ROWS = (32, 64, 128, 256, 512)
@@ -28,7 +31,14 @@ def measure(part: Part) -> None:
         "batch size, found on a tenth of the text. Numbers of unit vectors differ by at most what the column says: "
         f"no more than {DIFFERENCE['float32']:g} in float32 and {DIFFERENCE['bfloat16']:g} in bfloat16."
     )
+    part.notes.append(
+        f"Way by way: from text to vectors, in blocks of {BLOCK} sentences, as of a long text. The share of the limit "
+        "is the products that tokens need, with the two around a sentence (padding earns nothing), over the measured "
+        "rate of one square product in bfloat16."
+    )
+    rate = matrix_rate(part.device, torch.bfloat16, part.size(8192, 64))
     ratios: list[float] = []
+    shares: dict[str, float] = {}
     for shape in part.size(("labse", "xlmr-large"), ("tiny",)):
         with tempfile.TemporaryDirectory() as scratch, part.tried(shape):
             folder = models.write_encoder(Path(scratch), shape, "mean")  # type: ignore[arg-type]
@@ -39,10 +49,12 @@ def measure(part: Part) -> None:
                 models.sentences(part.size(20_000, 60), part.size(models.WORDS, 400)),
                 ratios,
             )
+            shares[shape] = way_by_way(part, shape, folder, rate)
     for name, folder in {} if part.tiny else real_encoders().items():
         with part.tried(name, optional=True):
             compare(part, name, folder, models.sentences(20_000, 2000), ratios)
     part.goal("ours / SentenceTransformer.encode, smallest", 1.2, min(ratios, default=None))
+    part.goal("XLM-R large in bfloat16, share of the limit", 60, shares.get("xlmr-large"), unit="%")
 
 
 def compare(part: Part, name: str, folder: Path, text: list[str], ratios: list[float]) -> None:
@@ -83,6 +95,63 @@ def compare(part: Part, name: str, folder: Path, text: list[str], ratios: list[f
             },
             **{"ratio": other / mine, "difference": difference},
         )
+
+
+def way_by_way(part: Part, name: str, folder: Path, rate: float) -> float:
+    """Rows of one encoder padded, packed, compiled, and with a second thread; the best share of the limit, in %.
+
+    Args:
+        part: What has been found.
+        name: Of the encoder.
+        folder: Its folder.
+        rate: FLOP per second of a product.
+    """
+    packed: Any = load_encoder(folder, str(part.device), "bfloat16")
+    padded = replace(packed)
+    vars(padded)["_reads_packed"] = False
+    compiled = replace(packed, compiles=True)
+    ways: dict[str, tuple[Any, Any]] = {
+        "padded": (padded, map),
+        "packed": (packed, map),
+        "packed, compiled": (compiled, map),
+        "packed, compiled, thread": (SharedEncoder(compiled, 0), in_order),
+    }
+    text, block = models.sentences(part.size(20_000, 60), part.size(models.WORDS, 400)), part.size(BLOCK, 20)
+    blocks = [text[start : start + block] for start in range(0, len(text), block)]
+    flops = flops_of(packed.tokens(text, "").lengths, packed.model.config)
+    best = 0.0
+    for tokens in part.size(BATCH_TOKENS[1:], (1024,)):
+        made = {}
+        for way, (encoder, each) in ways.items():
+
+            def whole() -> np.ndarray:
+                return np.concatenate(list(each(lambda some: encoder.encode(some, "", tokens), blocks)))  # noqa: B023
+
+            made[way] = unit(whole())
+            difference = float(np.abs(made[way] - made["padded"]).max())
+            if not difference <= DIFFERENCE["bfloat16"]:
+                raise RuntimeError(f"{way}: the vectors differ from padded ones by {difference:g}")
+            took = seconds(whole, torch.device("cpu"), repeats=part.size(2, 1), warmup=0)
+            share = 100 * flops / took / rate
+            best = max(best, share)
+            part.row(
+                "Way by way, bfloat16",
+                encoder=name,
+                tokens=tokens,
+                way=way,
+                **{"sentences/s": len(text) / took, "share of the limit, %": share, "difference": difference},
+            )
+        if not np.array_equal(made["packed, compiled"], made["packed, compiled, thread"]):
+            raise RuntimeError("a thread changes the bits of vectors")
+    return best
+
+
+def flops_of(lengths: np.ndarray, config: Any) -> float:
+    """FLOP of the layers' products over sentences of these lengths."""
+    width, inner = config.hidden_size, config.intermediate_size
+    tokens = lengths.astype(float)
+    products = 2 * tokens.sum() * (4 * width**2 + 2 * width * inner) + 4 * width * (tokens**2).sum()
+    return config.num_hidden_layers * float(products)
 
 
 def opened(folder: Path, device: torch.device, precision: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import warnings
 from collections import Counter
@@ -163,6 +164,36 @@ def without_graph() -> Iterator[None]:
         mock.patch("orthoglot.training.stack.Graph", Eager),
     ):
         yield
+
+
+@contextmanager
+def logged() -> Iterator[list[str]]:
+    """What the package logs within a block."""
+    lines: list[str] = []
+    package, handler = logging.getLogger("orthoglot"), logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    before, package.propagate = package.level, False
+    package.addHandler(handler)
+    package.setLevel(logging.INFO)
+    try:
+        yield lines
+    finally:
+        package.removeHandler(handler)
+        package.setLevel(before)
+        package.propagate = True
+
+
+@contextmanager
+def graphs_of_steps() -> Iterator[list[Graph]]:
+    """What captures the steps of each training of its own within a block."""
+    made: list[Graph] = []
+
+    def noted(*arguments: Any) -> Graph:
+        made.append(Graph(*arguments))
+        return made[-1]
+
+    with mock.patch("orthoglot.training.loop.Graph", noted):
+        yield made
 
 
 @contextmanager

@@ -21,12 +21,13 @@ import torch
 from torch import Tensor
 
 from gpu_parts import ROOT, models, vectors
-from gpu_parts.measuring import COUNTED, profiled, waits, without_graph
+from gpu_parts.measuring import COUNTED, graphs_of_steps, logged, profiled, waits, without_graph
 from gpu_parts.result import Part
 from orthoglot import catalogue
 from orthoglot.decomposers.base import Decomposition, unit
 from orthoglot.decomposers.modules import Maps
 from orthoglot.encoders.folder import load_encoder
+from orthoglot.encoders.packed import reads_packed
 from orthoglot.objectives import TERMS, is_trained
 from orthoglot.objectives.base import Adversary, Pairs, resolve
 from orthoglot.random_streams import Draws, stream
@@ -50,6 +51,8 @@ from orthoglot.training.speed import Stopwatch
 CPU = torch.device("cpu")
 EIGHT = {"steps": 8, "validate_every": 8, "warmup_steps": 2, "sampling_temperature": 1.0}
 LANGUAGES = 4
+# What the log says of a training that is not packed, compiled or captured; a good GPU says none of it.
+LACKING = ("sentences are read with padding", "not compiled", "steps are not captured")
 # Columns that say whether bits are equal.
 SAME = ("twice the same", "from host memory the same", "without a graph the same")
 # Relative differences |a - b| / |a| in float32, and in bfloat16, which keeps 8 bits.
@@ -65,10 +68,13 @@ def measure(part: Part) -> None:
         f"weights {TRAINED:g} of how far training moved them; bfloat16 {BFLOAT16:g}. Float32 products are not rounded "
         "to TF32."
     )
-    for piece in (terms, trainings, encoder_steps, encoding, retrieval, kill_and_resume):
+    said: list[str] = []
+    for piece in (terms, trainings, encoder_steps, captured_steps, encoding, retrieval, kill_and_resume):
         name, before = piece.__name__.replace("_", " "), part.seconds
-        with part.tried(name):
+        with part.tried(name), logged() as lines:
             piece(part)
+        if piece in (encoder_steps, captured_steps):
+            said += lines
         part.row("Time", piece=name, seconds=part.seconds - before)
     rows = [row for table in part.tables.values() for row in table["rows"]]
     worst = [row["what"] for row in rows if row.get("within") is False]
@@ -80,6 +86,15 @@ def measure(part: Part) -> None:
         "places where a step waits",
         0,
         float(sum(row["places"] for row in counted)) if counted else None,
+        most=True,
+    )
+    lacking = {lack: sorted({line for line in said if lack in line}) for lack in LACKING}
+    for lack, reasons in lacking.items():
+        part.row("What the log of EMS and Emma-X says", line=lack, said=bool(reasons), why="; ".join(reasons))
+    part.goal(
+        "parts of a fast step that the log says are absent",
+        0,
+        float(sum(map(bool, lacking.values()))),
         most=True,
     )
     for what, which in {"tolerances": worst, "the same bits": again}.items():
@@ -330,7 +345,8 @@ def ems_model(
 def train_ems(part: Part, settings: EmsSettings, device: torch.device, place: Path) -> dict[str, Tensor]:
     """Weights after the product's own training."""
     prepared, model, make_batch = ems_model(part, settings, device, place)
-    trainer.train_on_pairs(prepared, settings, model, make_batch)
+    captured = EmsCollator(settings, prepared.encoder, device).captured
+    trainer.train_on_pairs(prepared, settings, model, make_batch, captured=captured)
     return {key: value.cpu() for key, value in model.state_dict().items()}
 
 
@@ -410,6 +426,22 @@ def encoder_steps(part: Part) -> None:
                 difference(*losses),
                 BFLOAT16,
             )
+
+
+@mock.patch.object(trainer, "COMPILES_FROM", 0)
+def captured_steps(part: Part) -> None:
+    """Steps of EMS in bfloat16, which a GPU reads packed, compiles and captures: twice the same bits."""
+    steps = part.size(60, 4)
+    settings = ems_settings(part, precision="bfloat16", steps=steps, validate_every=steps)
+    with tempfile.TemporaryDirectory() as scratch, graphs_of_steps() as graphs:
+        first, again = (train_ems(part, settings, part.device, Path(scratch) / name) for name in "ab")
+    part.row(
+        "EMS in bfloat16, layers compiled",
+        what=f"EMS, {steps} steps in bfloat16",
+        **{"twice the same": equal(first, again)},
+        packed=reads_packed(models.new(settings.network, 10).network.model, part.device),  # type: ignore[arg-type]
+        graphs=sum(len(graph._captured) for graph in graphs),
+    )
 
 
 def encoding(part: Part) -> None:

@@ -17,6 +17,7 @@ from orthoglot.apply.smaller_vectors import compact
 from orthoglot.atomic import check_no_folder, replacing, reserve
 from orthoglot.decomposers.base import Decomposer, unit
 from orthoglot.decomposers.own_mean import shifted
+from orthoglot.encoders.base import for_text
 from orthoglot.errors import DataError
 from orthoglot.progress import Done, EarlyMeter, weighed
 from orthoglot.text.lines import Text
@@ -51,11 +52,11 @@ def text_vectors(
         DataError: a vector is not finite.
     """
 
-    def encode(batch: Sequence[str], done: Done) -> np.ndarray:
+    def encode(model: Model, batch: Sequence[str], done: Done) -> np.ndarray:
         return unit(model.encode(batch, part=part, language=language, partner=partner, progress=done))
 
-    made_by = (model.identity, part, *model.languages_used(part, language, partner))
-    write_vectors(encode, Text.of(sentences), output, made_by, block=block)
+    made_by = (part, *model.languages_used(part, language, partner))
+    write_vectors(model, encode, Text.of(sentences), output, made_by, block=block)
     stored = np.load(output, mmap_mode="r")
     for start in range(0, len(stored), block):
         if len(wrong := not_finite(stored[start : start + block])):
@@ -110,10 +111,11 @@ def _write_blocks(output: Path, stored: np.ndarray, change: Callable[[np.ndarray
 
 
 def write_vectors(
-    encode: Callable[[Sequence[str], Done], np.ndarray],
+    model: Model,
+    encode: Callable[[Model, Sequence[str], Done], np.ndarray],
     text: Text,
     output: Path,
-    made_by: object,
+    made_by: tuple[object, ...],
     *,
     block: int = BLOCK,
 ) -> None:
@@ -123,15 +125,16 @@ def write_vectors(
     missing and nothing else, and gives the bytes of a call that was not interrupted; any other call begins anew.
 
     Args:
-        encode: sentences (n,), and a function for its progress -> vectors (n, D) of any type.
+        model: The model.
+        encode: The model, sentences (n,), and a function for its progress -> vectors (n, D) of any type.
         text: The text; at least one line is not blank.
         output: The .npy file; how much of it is done is in OUTPUT.json.
-        made_by: All that decides the vectors besides the text; its `repr` is compared.
+        made_by: All that decides the vectors besides the model and the text; its `repr` is compared.
         block: Sentences between two notes.
     Raises:
         DataError: the text has become shorter since it was counted.
     """
-    key = hashlib.sha256(repr((made_by, text.count, text.digest)).encode()).hexdigest()
+    key = hashlib.sha256(repr(((model.identity, *made_by), text.count, text.digest)).encode()).hexdigest()
     note = output.with_name(output.name + ".json")
     check_no_folder(output)
     check_no_folder(note)
@@ -143,12 +146,17 @@ def write_vectors(
         first, size = row + 1, size - len(line.encode())
     if done:
         logger.info("encode: resumed with %d of %d sentences done", done, total)
+    encoder, each = for_text(model.encoder, text.size)
+    shared = Model(encoder, model.decomposer, model.identity)
     # The meter counts bytes of text: a sentence may take a hundred times as long as another.
     with EarlyMeter(total=size, label=f"encode {output.stem}", unit="bytes") as meter:
-        while batch := list(islice(rows, block)):
-            numbers, sentences = [row for row, _ in batch], [line for _, line in batch]
+
+        def encoded(batch: list[tuple[int, str]]) -> tuple[list[int], np.ndarray]:
+            sentences = [line for _, line in batch]
             share = sum(len(line.encode()) for line in sentences) / len(sentences)
-            vectors = encode(sentences, weighed(meter.add, share))
+            return [row for row, _ in batch], encode(shared, sentences, weighed(meter.add, share))
+
+        for numbers, vectors in each(encoded, iter(lambda: list(islice(rows, block)), [])):
             if done == 0:
                 note.unlink(missing_ok=True)  # it may be of the file that is replaced here
                 shape = (text.count, vectors.shape[1])
@@ -158,7 +166,7 @@ def write_vectors(
                     reserve(partial)
             else:
                 stored = np.load(output, mmap_mode="r+")
-            done += len(batch)
+            done += len(numbers)
             end = text.count if done == total else numbers[-1] + 1
             stored[first:end] = np.nan if vectors.dtype.kind == "f" else 0
             stored[numbers] = vectors

@@ -17,6 +17,7 @@ from orthoglot.errors import ConfigError, DataError, one_line
 if TYPE_CHECKING:
     import numpy as np
 
+    from orthoglot.apply.model import Model
     from orthoglot.progress import Done
 
 OWN_MEAN = "own_mean"  # the key of OUTPUT.json
@@ -112,14 +113,14 @@ def encode(
             # The mean is that of whole vectors.
             encoding |= {"dim": None, "dtype": "float32", "binary": False}
 
-        def encoded(sentences: Sequence[str], done: Done) -> np.ndarray:
-            return opened.model.encode(sentences, **encoding, progress=done)
+        def encoded(model: Model, sentences: Sequence[str], done: Done) -> np.ndarray:
+            return model.encode(sentences, **encoding, progress=done)
 
         work.mkdir(parents=True, exist_ok=True)
         vectors = work / "vectors.npy"
         used = opened.model.languages_used(opened.part, language, partner)
         made_by = encoding | {"language": used[0], "partner": used[1]}
-        write_vectors(encoded, content, vectors, (opened.model.identity, made_by))
+        write_vectors(opened.model, encoded, content, vectors, (made_by,))
         if decomposer is not None:
             if shift is None:
                 shift = mean_shift(sums(np.load(vectors, mmap_mode="r"), decomposer), decomposer)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from orthoglot.embeddings.processes import in_processes
+from orthoglot.embeddings.processes import Work, in_processes
 from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.embeddings.shards import Shard, ShardFiles, make_shards
 from orthoglot.embeddings.store import (
@@ -29,7 +29,7 @@ from orthoglot.embeddings.store import (
     digests_of,
     index_digest,
 )
-from orthoglot.encoders.base import Encoder, every_device
+from orthoglot.encoders.base import Encoder, every_device, for_text
 from orthoglot.encoders.folder import card, identity, load_encoder
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair
@@ -84,6 +84,7 @@ def embed(
     encoder = alone or _opened(encoder_folder, "cpu", settings)
     name, dim, counts = encoder.name, encoder.dim, _counts(encoder, shards)
     del encoder
+    text_bytes = sum(shard.path.stat().st_size for shard in shards)
     made_by = identity(encoder_folder)
     logger.info("embed: %d sentences of %d languages with %s", sum(counts.values()), len(counts), name)
     files = ShardFiles(checkpoint, _digest(made_by, settings, code), dim, np.dtype(settings.dtype))
@@ -104,13 +105,14 @@ def embed(
     size = round(sum(new * shard.mean_bytes for new, shard in zip(news, missing, strict=True)))
     with Meter(total=size, label="embed", unit="bytes") as meter:
         if alone is not None:
-            work = _worker(alone, files, settings.batch_tokens, known)
-            for shard in missing:
-                work(shard, meter.add)
+            work = _worker(alone, text_bytes, files, settings.batch_tokens, known)
+            deque(work(missing, meter.add), maxlen=0)
         else:
             threads = 1 if devices[0] == "cpu" else torch.get_num_threads()
             copied_from = None if known is None else earlier
-            start = partial(_start, encoder_folder, files, settings, threads, copied_from, made_by)
+            start = partial(
+                _start, encoder_folder, text_bytes, files, settings, threads, copied_from, made_by
+            )
             in_processes(start, devices, missing, meter.add)
     _assemble(files, shards, output / VECTORS)
     description = card(encoder_folder)
@@ -195,25 +197,29 @@ def _earlier(folder: Path | None, identity: str, maker: str) -> EmbeddingStore |
 
 def _start(
     encoder_folder: Path,
+    text_bytes: int,
     files: ShardFiles,
     settings: EmbeddingSettings,
     threads: int,
     earlier: Path | None,
     identity: str,
     device: str,
-) -> Callable[[Shard, Done], None]:
+) -> Work[Shard]:
     """Open the encoder on the device in another process; the same number of threads gives the same sums."""
     torch.set_num_threads(threads)
     encoder = _opened(encoder_folder, device, settings)
-    return _worker(encoder, files, settings.batch_tokens, _earlier(earlier, identity, files.maker))
+    return _worker(
+        encoder, text_bytes, files, settings.batch_tokens, _earlier(earlier, identity, files.maker)
+    )
 
 
 def _worker(
-    encoder: Encoder, files: ShardFiles, batch_tokens: int, known: EmbeddingStore | None
-) -> Callable[[Shard, Done], None]:
-    """A function that reads, encodes, checks and saves the sentences of a shard."""
+    encoder: Encoder, text_bytes: int, files: ShardFiles, batch_tokens: int, known: EmbeddingStore | None
+) -> Work[Shard]:
+    """What reads, encodes, checks and saves the sentences of shards, of a text of so many bytes."""
+    encoder, each = for_text(encoder, text_bytes)
 
-    def work(shard: Shard, done: Done) -> None:
+    def one(shard: Shard, done: Done) -> None:
         sentences, done = shard.sentences(), weighed(done, shard.mean_bytes)
         if known is None:
             vectors = encoder.encode(sentences, shard.language, batch_tokens, done)
@@ -225,6 +231,9 @@ def _worker(
                 unknown = [sentences[row] for row in new]
                 vectors[new] = encoder.encode(unknown, shard.language, batch_tokens, done)
         files.save(shard, _checked(vectors, sentences, encoder, shard.language, files.dtype))
+
+    def work(shards: Sequence[Shard], done: Done) -> Iterator[None]:
+        return each(lambda shard: one(shard, done), shards)
 
     return work
 

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from typing import TypeVar
+from threading import Lock
+from typing import Any, TypeVar
 
 from orthoglot.progress import Done
 
 T = TypeVar("T")
+# Works on items, and yields once after each; reports progress meanwhile, from any of its threads.
+Work = Callable[[Sequence[T], Done], Iterator[object]]
 
 
 def in_processes(
-    start: Callable[[str], Callable[[T, Done], None]], devices: Sequence[str], items: Sequence[T], done: Done
+    start: Callable[[str], Work[T]], devices: Sequence[str], items: Sequence[T], done: Done
 ) -> None:
     """Start a process per device that works on every n-th item, and wait until all items are finished.
 
-    However this process ends, the others end at the latest after their current item.
+    However this process ends, the others end at the latest after their current items.
 
     Args:
-        start: Called once in each process with its device; returns the function for an item, which also gets a
-            function to report progress with. It is pickled.
+        start: Called once in each process with its device. It is pickled.
         devices: One process each; a device may be named more than once.
         items: They are pickled.
         done: Called here with what the processes report.
@@ -71,19 +73,23 @@ def in_processes(
 
 def _work(
     writer: Connection,
-    start: Callable[[str], Callable[[T, Done], None]],
+    start: Callable[[str], Work[T]],
     device: str,
     items: Sequence[T],
     level: int,
 ) -> None:
     """Send progress, finished items, or the error that ended the work, from the other process."""
     logging.basicConfig(level=level, format=f"%(asctime)s {device} %(message)s", datefmt="%H:%M:%S")
+    sending = Lock()
+
+    def send(kind: str, value: Any) -> None:
+        with sending:
+            writer.send((kind, value))
+
     try:
-        work = start(device)
-        for item in items:
-            work(item, lambda count: writer.send(("done", count)))
-            writer.send(("item", None))
+        for _ in start(device)(items, lambda count: send("done", count)):
+            send("item", None)
     except BrokenPipeError:
         return
     except Exception as error:
-        writer.send(("failed", error))
+        send("failed", error)

@@ -234,6 +234,16 @@ def every_device(device: str) -> list[torch.device]:
     return [torch.device("cuda", number) for number in range(torch.cuda.device_count())]
 
 
+def for_text(encoder: Encoder, size: int) -> tuple[Encoder, Callable[..., Iterator[Any]]]:
+    """The encoder for a text of `size` bytes, and what calls it for each block: `map`, but two threads on a GPU."""
+    if not isinstance(encoder, TokenEncoder) or encoder.device.type == "cpu":
+        return encoder, map
+    # Imported here, as commands on a CPU do not need it.
+    from orthoglot.encoders.long_texts import SharedEncoder, in_order
+
+    return SharedEncoder(encoder, size), in_order
+
+
 def check_language(name: str, languages: Sequence[str], language: str) -> None:
     """Refuse a language that the encoder `name` does not list; "" stands for an unknown one."""
     if language and languages and language not in languages:

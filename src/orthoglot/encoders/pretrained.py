@@ -48,6 +48,7 @@ class PretrainedEncoder(TokenEncoder):
     pooling: Pooling
     prefix: str
     tokenizer: TextTokenizer
+    compiles: bool = False  # whether a GPU's layers are compiled
 
     @classmethod
     def load(cls, folder: Path, device: str = "cpu", precision: Precision = "float32") -> PretrainedEncoder:
@@ -96,7 +97,7 @@ class PretrainedEncoder(TokenEncoder):
         from orthoglot.encoders.packed import pack, packed_states, packed_vectors
 
         packed = pack(tokens.take(batch), self.tokenizer.pad, self.device)
-        states = packed_states(self.model, packed).float()
+        states = packed_states(self.model, packed, compiles=self.compiles).float()
         return packed_vectors(states, packed, self.pooling, getattr(self.model, "pooler", None))
 
     @cached_property
