@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from small_checkpoint import DIM, make_pairs, write_checkpoint
 
 import orthoglot
 from orthoglot.apply.calibrate import calibrate
 from orthoglot.apply.evaluate import Benchmark, evaluate
 from orthoglot.apply.export import export
+from orthoglot.apply.model import Model
 from orthoglot.errors import ConfigError, DataError
 
 SENTENCES = [a for a, _ in make_pairs(6)]
@@ -164,3 +166,23 @@ def test_a_blank_sentence_of_a_benchmark_is_refused(models: dict[str, Path]) -> 
     model = orthoglot.load(models["plda"], device="cpu")
     with pytest.raises(DataError, match=r"target\[1\] is blank: leave out its pair"):
         evaluate(model, [Benchmark("b", SENTENCES[:2], [SENTENCES[0], " "], None)])
+
+
+@pytest.mark.parametrize(("device", "tokens"), [("cpu", 2048), ("cuda", 16_384)])
+def test_a_gpu_is_given_larger_batches(device: str, tokens: int) -> None:
+    class Encoder:
+        name, dim, languages = "e", DIM, ()
+
+        def __init__(self) -> None:
+            self.device = torch.device(device)
+            self.sizes: list[int] = []
+
+        def encode(self, sentences: list[str], language: str, batch_tokens: int, *_: Any) -> np.ndarray:
+            self.sizes.append(batch_tokens)
+            return np.ones((len(sentences), DIM), dtype=np.float32)
+
+    encoder = Encoder()
+    model = Model(encoder, None, "m")
+    model.encode(SENTENCES, part="sentence")
+    model.encode(SENTENCES, part="sentence", batch_tokens=7)
+    assert encoder.sizes == [tokens, 7]

@@ -18,10 +18,10 @@ from orthoglot.encoders.base import (
     every_device,
     in_length_order,
     length_batches,
-    open_pickle,
     pool,
     resolve_device,
 )
+from orthoglot.encoders.weights_files import open_pickle
 from orthoglot.errors import ConfigError, DataError
 
 STATES = torch.tensor([[[1.0, 2.0], [3.0, 6.0], [100.0, 100.0]]])

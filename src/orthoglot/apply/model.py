@@ -29,6 +29,8 @@ from orthoglot.text.string_lists import strings
 from orthoglot.usable_vectors import blank, not_finite
 
 PARTS = ("sentence", "meaning", "language")
+# Tokens encoded at once.
+CPU_BATCH, GPU_BATCH = 2048, 16_384
 
 
 def opened(folder: Path) -> tuple[Decomposer, Path]:
@@ -115,7 +117,7 @@ class Model:
         dim: int | None = None,
         dtype: str = "float32",
         binary: bool = False,
-        batch_tokens: int = 2048,
+        batch_tokens: int | None = None,
         progress: bool | Done = False,
     ) -> np.ndarray:
         """Vectors of sentences, in their order.
@@ -132,7 +134,8 @@ class Model:
             dim: The dimensions that are kept of PLDA's meaning part, those of most worth; scaled to length 1.
             dtype: "float32", "float16", or "int8", see `compact`.
             binary: Whether each dimension becomes a bit, see `compact`.
-            batch_tokens: Tokens encoded at once, padding included; a GPU is kept busy by more.
+            batch_tokens: Tokens encoded at once, padding included. If not given, 2,048 on a CPU and 16,384 on a GPU,
+                which fewer do not keep busy.
             progress: Whether a bar is drawn; or a function that is called after each batch, see `Encoder.encode`.
         Returns:
             (n, D) of that type, or (n, ceil(D / 8)) uint8 of bits; without n for one string.
@@ -163,7 +166,7 @@ class Model:
         *,
         language: str | None = None,
         partner: str | None = None,
-        batch_tokens: int = 2048,
+        batch_tokens: int | None = None,
         progress: bool | Done = False,
     ) -> Parts:
         """The vectors of sentences and both their parts, encoded once; arguments and blank sentences as for `encode`.
@@ -230,12 +233,16 @@ class Model:
         check_language(self.encoder.name, self.encoder.languages, language or "")
         if part != "sentence" and self.decomposer is not None and _by_language(self.decomposer):
             return language, partner
-        return (language if _reads_language(self.encoder) else None), None
+        reads_language = getattr(self.encoder, "reads_language", True)
+        return (language if reads_language else None), None
 
     def _vectors(
-        self, texts: Sequence[str], language: str | None, batch_tokens: int, progress: bool | Done
+        self, texts: Sequence[str], language: str | None, batch_tokens: int | None, progress: bool | Done
     ) -> tuple[list[int], np.ndarray]:
         """The rows of texts that are not blank, and the encoder's own vectors of these."""
+        if batch_tokens is None:
+            on_gpu = getattr(getattr(self.encoder, "device", None), "type", "cpu") != "cpu"
+            batch_tokens = GPU_BATCH if on_gpu else CPU_BATCH
         rows = [row for row, text in enumerate(texts) if text.strip()]
         written = [texts[row] for row in rows]
         with tqdm(total=len(written), desc="encode", unit=" sentences", disable=progress is not True) as bar:
@@ -267,18 +274,6 @@ def located(folder: Path) -> Iterator[tuple[Path, Decomposer | None, str]]:
         decomposer, home = opened(folder)
         parts = (decomposer.identity.encode(), *((folder / name).read_bytes() for name in (META, WEIGHTS)))
         yield home, decomposer, hashlib.sha256(b"".join(parts)).hexdigest()
-
-
-def _reads_language(encoder: Encoder) -> bool:
-    """Whether an encoder may give other vectors for another language; True if the encoder is not known here."""
-    from orthoglot.encoders.sentence_transformer import SentenceTransformersEncoder
-    from orthoglot.encoders.tokenization import CheckpointTokenizer
-    from orthoglot.encoders.use import UseEncoder
-
-    if isinstance(encoder, SentenceTransformersEncoder | UseEncoder):
-        return False
-    tokenizer = getattr(encoder, "tokenizer", None)
-    return not isinstance(tokenizer, CheckpointTokenizer) or bool(tokenizer.symbols)
 
 
 def _by_language(decomposer: Decomposer) -> bool:

@@ -14,7 +14,6 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from orthoglot import atomic
-from orthoglot.encoders.base import open_pickle
 from orthoglot.errors import ConfigError, DataError
 
 # Vectors of all rows, the first row of a block, and the block (n, D) float32 -> its new vectors (n, M).
@@ -201,6 +200,9 @@ def _as_lists(pa: Any, vectors: np.ndarray, valid: np.ndarray, kind: Any) -> Any
 
 
 def _torch(path: Path, partial: Path, column: str, dim: int, rows: int, change: Change) -> int:
+    # Imported here: few vectors are pickled.
+    from orthoglot.encoders.weights_files import open_pickle
+
     held = open_pickle(path, "a .pt file of tensors")
     if isinstance(held, Tensor):
         if column:

@@ -219,7 +219,7 @@ def _worker(
     """What reads, encodes, checks and saves the sentences of shards, of a text of so many bytes."""
     encoder, each = for_text(encoder, text_bytes)
 
-    def one(shard: Shard, done: Done) -> None:
+    def encode(shard: Shard, done: Done) -> None:
         sentences, done = shard.sentences(), weighed(done, shard.mean_bytes)
         if known is None:
             vectors = encoder.encode(sentences, shard.language, batch_tokens, done)
@@ -233,7 +233,7 @@ def _worker(
         files.save(shard, _checked(vectors, sentences, encoder, shard.language, files.dtype))
 
     def work(shards: Sequence[Shard], done: Done) -> Iterator[None]:
-        return each(lambda shard: one(shard, done), shards)
+        return each(lambda shard: encode(shard, done), shards)
 
     return work
 

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import difflib
-import json
 import logging
 import os
-import pickle
 import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from pathlib import Path
-from typing import Any, Protocol, TypeVar, get_args
+from typing import Any, Protocol, get_args
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
-from sentencepiece import SentencePieceProcessor
 from torch import Tensor, nn
 
 from orthoglot.encoders.out_of_memory import within_memory
@@ -29,10 +23,8 @@ from orthoglot.encoders.token_lists import Ragged
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.progress import Done
 from orthoglot.text.string_lists import strings
-from orthoglot.torch_checksums import is_damaged
 from orthoglot.usable_vectors import not_finite
 
-Sizes = TypeVar("Sizes")
 logger = logging.getLogger(__name__)
 
 
@@ -99,48 +91,6 @@ class TokenEncoder(ABC):
     def padded(self, tokens: Ragged, batch: np.ndarray) -> Tensor:
         """Ids of some rows (b, T) on the device."""
         return placed(torch.from_numpy(tokens.padded(batch, self.tokenizer.pad)), self.device)
-
-
-def open_converted(
-    place: Path, name: str, sizes: type[Sizes], network: Callable[[Sizes], nn.Module]
-) -> tuple[Sizes, Any]:
-    """Open a converted folder: config.json, which states the `sizes` of the network, and model.safetensors.
-
-    Raises:
-        DataError: A file is damaged, does not fit the stated sizes, or holds a weight that is not finite.
-    """
-    try:
-        stated = sizes(**json.loads((place / "config.json").read_text(encoding="utf-8"))["sizes"])
-        with torch.device("meta"):
-            model = network(stated)
-        model.load_state_dict(load_file(place / "model.safetensors"), assign=True)
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError, RuntimeError) as error:
-        raise DataError(f"encoder {name}: {place} cannot be read ({' '.join(str(error).split())})") from error
-    check_finite(name, model)
-    return stated, model
-
-
-def open_pickle(path: Path, what: str) -> Any:
-    """Read what torch.save wrote: only tensors, numbers, strings and their collections, and no code is run.
-
-    Raises:
-        DataError: The file is damaged, or holds something else than `what`.
-    """
-    if is_damaged(path):
-        raise DataError(f"{path}: not {what}, but damaged: a checksum in it does not fit")
-    try:
-        return torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, LookupError, TypeError, ValueError) as error:
-        # PyTorch's own message advises to trust the file.
-        raise DataError(f"{path}: not {what}, but damaged, or with objects other than tensors") from error
-
-
-def open_pieces(place: Path, name: str) -> SentencePieceProcessor:
-    """The SentencePiece model of an encoder's folder; a damaged one is a DataError."""
-    try:
-        return SentencePieceProcessor(model_proto=(place / "sentencepiece.model").read_bytes())
-    except (OSError, RuntimeError) as error:
-        raise DataError(f"encoder {name}: {place} cannot be read ({' '.join(str(error).split())})") from error
 
 
 def pool(states: Tensor, mask: Tensor, pooling: Pooling, pooler: nn.Module | None = None) -> Tensor:

@@ -21,7 +21,6 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from orthoglot.atomic import building, copy_folder
-from orthoglot.encoders.base import open_pickle
 from orthoglot.encoders.folder import check_revision, locate
 from orthoglot.encoders.kinds import kind
 from orthoglot.encoders.settings import FrozenSettings, HubSettings, PackagedWeights
@@ -117,6 +116,9 @@ def from_folder(settings: FrozenSettings, name: str, source: Path, output: Path)
     with building(output) as partial:
         copy_folder(source, partial, shutil.ignore_patterns("*.bin", "*.pt", "onnx", "openvino", ".*", NAME))
         if not any(source.glob("*.safetensors")):
+            # Imported here, as few checkpoints are pickled.
+            from orthoglot.encoders.weights_files import open_pickle
+
             state = open_pickle(pickled, "weights")
             if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):
                 raise DataError(f"{pickled}: not weights: other than tensors by name")

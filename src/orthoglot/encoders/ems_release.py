@@ -10,12 +10,12 @@ from pathlib import Path
 
 from torch import Tensor
 
-from orthoglot.encoders.base import open_pickle
 from orthoglot.encoders.ems import new_network
 from orthoglot.encoders.kinds.ems import EmsSizes
 from orthoglot.encoders.pretrained import save_checkpoint
 from orthoglot.encoders.segmentation import Segmenter, SegmenterName, open_segmenter
 from orthoglot.encoders.tokenization import MOSES_MODEL, MosesTokenizer, write_segmenters
+from orthoglot.encoders.weights_files import open_pickle
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.languages import canonical
 from orthoglot.receipts import file_digest

@@ -12,16 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from orthoglot.encoders.base import (
-    TokenEncoder,
-    compute_dtype,
-    open_converted,
-    resolve_device,
-)
+from orthoglot.encoders.base import TokenEncoder, compute_dtype, resolve_device
 from orthoglot.encoders.folder import stated
 from orthoglot.encoders.laser_tokenizers import PAD, open_tokenizer
 from orthoglot.encoders.settings import Precision
 from orthoglot.encoders.token_lists import Ragged
+from orthoglot.encoders.weights_files import open_converted
 
 
 @dataclass(frozen=True)

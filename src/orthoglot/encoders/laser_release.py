@@ -13,13 +13,13 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from orthoglot import atomic
-from orthoglot.encoders.base import open_pickle
 from orthoglot.encoders.fastbpe import GOES_ON, FastBpe
 from orthoglot.encoders.laser import LaserModel, LaserSizes
 from orthoglot.encoders.laser_files import CODES, PIECES, VOCABULARY, hint
 from orthoglot.encoders.laser_tokenizers import PAD, RESERVED, SEGMENTED
 from orthoglot.encoders.segmentation import open_segmenter
 from orthoglot.encoders.tokenization import write_segmenters
+from orthoglot.encoders.weights_files import open_pickle
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.receipts import file_digest
 

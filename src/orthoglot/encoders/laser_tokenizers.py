@@ -14,12 +14,12 @@ from pathlib import Path
 from sacremoses import MosesPunctNormalizer
 
 from orthoglot.encoders import moses4
-from orthoglot.encoders.base import open_pieces
 from orthoglot.encoders.fastbpe import FastBpe
 from orthoglot.encoders.greek_to_latin import romanised
 from orthoglot.encoders.laser_files import CODES, VOCABULARY
 from orthoglot.encoders.segmentation import SegmenterName
 from orthoglot.encoders.tokenization import SEGMENTERS, Tokenizer, read_segmenters
+from orthoglot.encoders.weights_files import open_pieces
 from orthoglot.errors import DataError
 
 PAD, END, UNKNOWN = 1, 2, 3

@@ -32,7 +32,13 @@ from orthoglot.encoders.folder import save_card, stated
 from orthoglot.encoders.settings import Pooling, Precision
 from orthoglot.encoders.token_lists import Ragged
 from orthoglot.encoders.token_states import Pieces, read_pieces
-from orthoglot.encoders.tokenization import TextTokenizer, open_tokenizer, quiet, unopened
+from orthoglot.encoders.tokenization import (
+    CheckpointTokenizer,
+    TextTokenizer,
+    open_tokenizer,
+    quiet,
+    unopened,
+)
 from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.text.string_lists import strings
 
@@ -82,6 +88,11 @@ class PretrainedEncoder(TokenEncoder):
             device=target,
             **fields,
         )
+
+    @property
+    def reads_language(self) -> bool:
+        """Whether another language may give another vector."""
+        return not isinstance(self.tokenizer, CheckpointTokenizer) or bool(self.tokenizer.symbols)
 
     def tokens(self, sentences: Sequence[str], language: str) -> Ragged:
         check_tokens(self.name, np.array([len(sentence.strip()) for sentence in sentences]), sentences)

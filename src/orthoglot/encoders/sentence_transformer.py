@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -49,6 +49,7 @@ class SentenceTransformersEncoder:
     prefix: str
     model: Any
     device: torch.device
+    reads_language: ClassVar[bool] = False
 
     @classmethod
     def load(

@@ -7,24 +7,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize, pad, relu
 
-from orthoglot.encoders.base import (
-    TokenEncoder,
-    compute_dtype,
-    open_converted,
-    open_pieces,
-    placed,
-    resolve_device,
-)
+from orthoglot.encoders.base import TokenEncoder, compute_dtype, placed, resolve_device
 from orthoglot.encoders.folder import stated
 from orthoglot.encoders.settings import Precision
 from orthoglot.encoders.token_lists import Ragged
 from orthoglot.encoders.tokenization import Tokenizer
+from orthoglot.encoders.weights_files import open_converted, open_pieces
 
 UNKNOWN, START, END = 0, 1, 2
 ORDERS = (2, 3, 5)
@@ -153,6 +148,8 @@ class UseTokenizer(Tokenizer):
 @dataclass(frozen=True)
 class UseEncoder(TokenEncoder):
     """A converted multilingual Universal Sentence Encoder; see `Encoder`."""
+
+    reads_language: ClassVar[bool] = False
 
     @classmethod
     def load(cls, folder: Path, device: str = "cpu", precision: Precision = "float32") -> UseEncoder:
