@@ -14,6 +14,8 @@ from typing import Any
 
 from checks import EncoderChecks, absent, check_benchmarks, check_opus, check_parts
 from orthoglot import __version__
+from orthoglot.decomposers import architecture
+from orthoglot.decomposers.base import Trained
 from orthoglot.encoders import kinds
 from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.errors import ConfigError
@@ -27,6 +29,7 @@ from orthoglot.study.jobs.digests import SOURCE, digest
 from orthoglot.study.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS, SUITES
 from orthoglot.study.pretraining.kinds import SAVED_AS
 from orthoglot.study.pretraining.settings import TrainingSettings
+from orthoglot.training.settings import MethodSettings
 
 # Settings of a corpus that its files do not depend on: they say what is read of them.
 NOT_FETCHED = {"max_pairs", "unless_in", "listed", "obtain"}
@@ -321,7 +324,7 @@ class Grid:
         return {**inputs, "embeddings": [folder]}
 
     def _decomposers(self) -> None:
-        """The rule of decomposers.smk: every method, fitted to every encoder's vectors."""
+        """Rules of decomposers.smk: every method, fitted to every encoder's vectors."""
         self.decomposers = {
             (encoder, method): self._decomposer(encoder, method)
             for encoder in self.embedded
@@ -333,21 +336,42 @@ class Grid:
         method = self.params.methods[name]
         if method.architecture == "original":
             return []
-        folder = self._add(
-            "decompose",
-            f"models/{self.name}/decomposers/{encoder}/{name}",
-            {
-                "name": name,
-                # Reports read the host; training does not.
-                "method": method.model_dump(exclude={"host"}),
-                "decomposition": self.preset.decomposition.model_dump() if method.terms else None,
-                # A method without terms is the same for every seed.
-                "seeds": self.preset.seeds if method.terms else self.preset.seeds[:1],
-                "train_pairs": self.preset.embedding.train_pairs,
-            },
-            inputs={role: self.embedded[encoder][role] for role in ("encoder", "embeddings", "bitext")},
-        )
-        return [folder]
+        home = f"models/{self.name}/decomposers/{encoder}"
+        inputs = {role: self.embedded[encoder][role] for role in ("encoder", "embeddings", "bitext")}
+        # Which job trains a method is no setting of the job.
+        recipe = self.preset.decomposition.model_dump(exclude={"stacked"})
+        settings: dict[str, Any] = {
+            "decomposition": recipe if method.terms else None,
+            # A method without terms is the same for every seed.
+            "seeds": self.preset.seeds if method.terms else self.preset.seeds[:1],
+            "train_pairs": self.preset.embedding.train_pairs,
+        }
+        stack = next((stack for stack, members in self._stacks.items() if name in members), None)
+        if stack is None:
+            decompose = {"name": name, "method": _trained(method), **settings}
+            return [self._add("decompose", f"{home}/{name}", decompose, inputs=inputs)]
+        methods = {member: _trained(self.params.methods[member]) for member in self._stacks[stack]}
+        made = self._add("stack", f"{home}/_stacks/{stack}", {"methods": methods, **settings}, inputs=inputs)
+        # Whoever asks what it was trained on reads the pairs in its receipt.
+        taken = {"bitext": inputs["bitext"], "stack": [made]}
+        return [self._add("decompose", f"{home}/{name}", {"name": name}, inputs=taken)]
+
+    @functools.cached_property
+    def _stacks(self) -> dict[str, list[str]]:
+        """The preset's methods that train together, by the name of their stack, whatever `loss` selects of them."""
+        if not self.preset.decomposition.stacked:
+            return {}
+        stacks: dict[str, list[str]] = {}
+        # Their order is no setting, but decides last bits.
+        for name in sorted({*self.preset.baselines, *self.preset.methods}):
+            method = self.params.methods[name]
+            form = architecture(method.architecture) if method.terms else None
+            if isinstance(form, Trained) and form.modules is None:
+                centre = [method.centre] if method.centre not in (None, "none") else []
+                stacks.setdefault("-".join([method.architecture, method.partners, *centre]), []).append(name)
+        return {
+            stack: members for stack, members in stacks.items() if len(members) * len(self.preset.seeds) > 1
+        }
 
     def _evaluation(self) -> None:
         """Rules of evaluation.smk: scores of every method, fine-tuned encoders, and the report."""
@@ -557,3 +581,8 @@ class Grid:
             "variants": self.params.variants[kind],
         }
         self._table(kind, about, {"evaluations": evaluations, "encoders": encoders})
+
+
+def _trained(method: MethodSettings) -> dict[str, Any]:
+    """What of a method's settings training reads; reports read the host."""
+    return method.model_dump(exclude={"host"})

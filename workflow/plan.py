@@ -33,7 +33,7 @@ STAGES = {
     "corpora": ("generate", "fetch", "download", "benchmark", "prepare", "shard"),
     "encoders": ("tokenise", "pretrain"),
     "embeddings": ("embed",),
-    "decomposers": ("decompose",),
+    "decomposers": ("stack", "decompose"),
     "evaluation": ("evaluate", "finetune", "gather", "report"),
 }
 # Files that users name as targets, by verb.
@@ -249,6 +249,8 @@ class Plan(Grid):
     def gpus(self, key: str) -> int:
         """How many GPUs the job takes."""
         job, device = self.of_key(key), self.params.device
+        if "stack" in job.inputs:  # what it takes out is trained
+            return 0
         # Evaluations search on a GPU only where it is asked for.
         present = device == "auto" and job.verb != "evaluate" and any(Path("/dev").glob("nvidia[0-9]*"))
         return int(device.startswith("cuda") or present) * self.processes(key)

@@ -21,6 +21,7 @@ SLOW = {"torch", "transformers", "sentence_transformers", "sklearn", "scipy.stat
         ("prepare", set()),
         ("report", {"pandas"}),
         ("shard", set()),
+        ("stack", set()),
         ("tabulate", {"pandas"}),
     ],
 )

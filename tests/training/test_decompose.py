@@ -15,18 +15,17 @@ import torch
 from kills import kill_at_saves
 from synthetic_world import World
 from torch import Tensor
+from toy_store import folders
 
 from orthoglot import catalogue
 from orthoglot.decomposers.base import Decomposer, Parts, load_decomposer
 from orthoglot.decomposers.modules import Maps
-from orthoglot.embeddings.store import DIGESTS, META, ROWS, VECTORS, EmbeddingStore, digests_of, index_digest
+from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.folder import identity
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.objectives.base import Objective
-from orthoglot.random_streams import stream
 from orthoglot.search.hits import hits
 from orthoglot.study import config
-from orthoglot.text.bitext import SentencePair, write_pairs
 from orthoglot.training import decompose as training
 from orthoglot.training import loop
 from orthoglot.training.batching import PairRows
@@ -269,37 +268,6 @@ def test_a_loss_that_is_not_finite_names_step_seed_and_term(world: World) -> Non
 
 
 # --- files in, files out ---
-
-
-def folders(root: Path, valid: int = 20) -> tuple[Path, Path, Path]:
-    """A prepared pair qaa-qab, an encoder and a store of the sentences; the test split has no vectors."""
-    pair = root / "bitext" / "qaa-qab"
-    pair.mkdir(parents=True)
-    sizes = {"train": 60, "valid": valid, "test": 5}
-    sentences: dict[str, list[str]] = {"qaa": [], "qab": []}
-    for split, n in sizes.items():
-        pairs = [SentencePair(f"{split} source {i}", f"{split} target {i}") for i in range(n)]
-        if n:
-            write_pairs(pair / f"{split}-00000.tsv.zst", pairs)
-        if split != "test":
-            sentences["qaa"] += [pair.source for pair in pairs]
-            sentences["qab"] += [pair.target for pair in pairs]
-    (pair / "counts.json").write_text(json.dumps({"kept": sizes}))
-    encoder, store = root / "encoder", root / "store"
-    encoder.mkdir()
-    (encoder / "encoder.json").write_text('{"kind": "ems"}')
-    store.mkdir()
-    digests = np.concatenate([digests_of(texts, language) for language, texts in sentences.items()])
-    rows = np.argsort(digests)
-    vectors = torch.randn(len(rows), 8, generator=stream(0)).numpy()
-    vectors[60 + valid :] += 3
-    np.save(store / VECTORS, vectors)
-    np.save(store / DIGESTS, digests[rows])
-    np.save(store / ROWS, rows)
-    index = index_digest(digests[rows], rows)
-    meta = {"encoder": "toy", "identity": identity(encoder), "dim": 8, "n": len(rows), "index": index}
-    (store / META).write_text(json.dumps(meta))
-    return pair, encoder, store
 
 
 def run(

@@ -19,7 +19,7 @@ from orthoglot.study.pretraining.kinds.mlm import MlmSettings
 from orthoglot.study.pretraining.trainings.emma_x import pretrain_emma_x
 from orthoglot.study.pretraining.trainings.ems import EmsModel
 from orthoglot.study.pretraining.trainings.mlm import pretrain_mlm
-from orthoglot.training import decompose, loop
+from orthoglot.training import decompose, loop, stack
 from orthoglot.training.batching import PairRows
 from orthoglot.training.decompose import Data
 from orthoglot.training.settings import DecompositionSettings
@@ -58,6 +58,22 @@ def test_a_decomposer() -> None:
             device=torch.device("cpu"),
             checkpoint=None,
         )
+
+
+def test_a_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    every = torch.arange(40)
+    rows = PairRows(every, every + 40, torch.zeros_like(every), torch.ones_like(every))
+    data = Data(torch.randn(80, 4, generator=stream(1)), ["de", "en"], rows, rows)
+    monkeypatch.setattr(stack._Joint, "train", exhausted)
+    recipe = DecompositionSettings(batch_size=32)
+    names = "meat", "oracle"
+    entries = [stack.Entry(catalogue.method(name), recipe, name, seed) for name in names for seed in (1, 2)]
+    with pytest.raises(
+        DataError,
+        match=r"^meat, oracle, seeds 1, 2: 4 trainings at once \(fewer seeds or `stacked: false` need less memory\): "
+        r"batch_size: 32 does not fit .*; batch_size: 16 fits$",
+    ):
+        stack.train_stack(entries, data, device=torch.device("cpu"), checkpoint=None)
 
 
 @pytest.mark.usefixtures("_no_room")

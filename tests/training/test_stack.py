@@ -14,7 +14,8 @@ import pytest
 import torch
 from kills import kill_at_saves
 from synthetic_world import World
-from test_decompose import CPU, METHODS, folders
+from test_decompose import CPU, METHODS
+from toy_store import folders
 
 from orthoglot.decomposers.base import load_decomposer
 from orthoglot.decomposers.modules import Maps
@@ -223,7 +224,7 @@ def written(root: Path) -> dict[str, Any]:
         "train_pairs": 60,
     }
     job = SimpleNamespace(settings=settings, device="cpu", checkpoint=root / "checkpoint", code=lambda: "c")
-    job.folder, job.folders = places.__getitem__, lambda role: [pair]
+    job.folder, job.folders = places.__getitem__, lambda role: [pair] if role == "bitext" else []
     job.file_digests = lambda role: {}
     job.run = lambda work: work(root / "output")
     (root / "output").mkdir()

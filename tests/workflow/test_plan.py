@@ -179,6 +179,7 @@ def test_a_table_is_due_when_its_paper_or_the_report_changes(
         ("presets.real-small.seeds.0", set()),
         ("presets.mini.evaluation.resamples", {"evaluate", "report"}),
         ("presets.mini.decomposition.learning_rate", {"decompose", "evaluate", "report"}),
+        ("presets.mini.decomposition.stacked", {"stack", "decompose", "evaluate", "report"}),
         ("methods.seed.terms.seed@meaning", {"decompose", "evaluate", "report"}),
         ("encoders.xlmr-mini.steps", {"pretrain", "embed", "decompose", "evaluate", "report"}),
         # Its sentences are kept out of the training text.

@@ -36,7 +36,11 @@ CHANGES: dict[str, dict[tuple[str, ...], Any]] = {
         ("encoders", "ems-mini", "network", "tokenizer", "vocabulary"): 700,
         ("encoders", "ems-mini", "stands_for"): ["labse"],
     },
-    "methods": {("methods", "dream", "host"): "seed", ("methods", "dream", "learning_rate"): 0.5},
+    "methods": {
+        ("methods", "dream", "host"): "seed",
+        ("methods", "dream", "learning_rate"): 0.5,
+        ("methods", "langsae", "learning_rate"): 0.5,
+    },
     "variants": {("variants", "ems", "untrained"): {"steps": 9}},
     "cleaning": {("presets", "mini", "cleaning", "max_ratio"): 7.0},
     "decomposition": {("presets", "mini", "decomposition", "batch_size"): 7},
@@ -58,6 +62,8 @@ def complete(values: Values) -> Values:
     mini["corpora"].append("mono")
     mini["encoders"].append("emma-x-mini")
     mini["embedding"]["unseen_languages"] = True
+    mini["methods"].append("langsae")  # which no stack takes
+    mini["decomposition"]["stacked"] = True
     mini["fine_tuning"] = {"benchmarks": ["mini-topics"], "encoders": ["ems-mini"]}
     values["presets"]["oracle"]["corpora"].append("multi30k")
     return values

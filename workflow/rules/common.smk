@@ -11,7 +11,7 @@ import shlex
 
 wildcard_constraints:
     **dict.fromkeys(
-        "preset corpus benchmark entry pair language tokens encoder method paper variant seed".split(),
+        "preset corpus benchmark entry pair language tokens encoder method stack paper variant seed".split(),
         "[^/]+",
     ),
     key="[0-9a-f]{16}",

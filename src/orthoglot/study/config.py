@@ -67,6 +67,15 @@ class Part(Settings):
     """The benchmarks of the preset that they are measured on."""
 
 
+class PresetDecomposition(DecompositionSettings):
+    """How a preset's methods are trained: the settings of each training, and whether they train together."""
+
+    stacked: bool = False
+    """Whether methods of one architecture, partner rule and `centre` train as one model, with all seeds in the same
+    steps: one job for each encoder, for many methods on a GPU (docs/gpu.md). Another method, seed or rate trains all of
+    a stack again, with other last bits."""
+
+
 class Preset(Settings):
     """A named selection from the catalogues, with the settings that belong to its size."""
 
@@ -98,7 +107,7 @@ class Preset(Settings):
     """Which sentence pairs are kept for validation and test."""
     embedding: EmbeddingSettings = EmbeddingSettings()
     """How vectors are made and stored."""
-    decomposition: DecompositionSettings = DecompositionSettings()
+    decomposition: PresetDecomposition = PresetDecomposition()
     """How methods are trained."""
     evaluation: EvaluationSettings
     """What is measured."""

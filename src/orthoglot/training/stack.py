@@ -100,7 +100,10 @@ def train_stack(
     stack = _Stack(entries, at_home(data, device, entries[0].name), device)
     fit = partial(stack.fit, checkpoint)
     size = entries[0].recipe.batch_size
-    within_memory(fit, where=stack.label, setting="batch_size", size=size, attempt=stack.attempt)
+    where = (
+        f"{stack.label}: {len(entries)} trainings at once (fewer seeds or `stacked: false` need less memory)"
+    )
+    within_memory(fit, where=where, setting="batch_size", size=size, attempt=stack.attempt)
     return [(member.training.weights(), member.progress.history) for member in stack.members]
 
 

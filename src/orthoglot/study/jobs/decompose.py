@@ -1,9 +1,13 @@
-"""Train a method's decomposers on stored vectors, one for each seed, or compute its closed form."""
+"""Train a method's decomposers on stored vectors, one for each seed, or compute its closed form.
+
+Those that a stack has trained are taken out of its folder.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from orthoglot.atomic import copy_folder
 from orthoglot.embeddings.store import EmbeddingStore
 from orthoglot.encoders.folder import identity
 from orthoglot.study.jobs.job import Job
@@ -15,6 +19,9 @@ from orthoglot.training.stored_pairs import stored
 def run(job: Job) -> None:
     """Do the job."""
     name = job.settings["name"]
+    if job.folders("stack"):
+        job.run(lambda output: copy_folder(job.folder("stack") / name, output))
+        return
     method = MethodSettings.model_validate(job.settings["method"])
     recipe = job.settings["decomposition"]
     recipe = DecompositionSettings.model_validate(recipe) if recipe else None
