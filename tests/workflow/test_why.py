@@ -102,8 +102,13 @@ def test_every_rule_reads_exactly_the_folders_of_the_plan() -> None:
     }
     made["results"] = next(rule for rule in rules if 'job_of("results")' in rule)
     made["tables/[^/]+"] = next(rule for rule in rules if "job=job_of(folder)" in rule)
-    assert len(made) == len(rules) == 19
-    for job in Plan(config.check(shipped_values())).jobs.values():
+    assert len(made) == len(rules) == 20
+    values = shipped_values()
+    jobs = [*Plan(config.check(values)).jobs.values()]
+    values["presets"]["mini"]["decomposition"]["stacked"] = True
+    jobs += Plan(config.check(values)).jobs.values()
+    assert {"stack", "decompose"} <= {job.verb for job in jobs}
+    for job in jobs:
         (rule,) = (rule for folder, rule in made.items() if re.fullmatch(folder, job.folder))
         for source in job.folders:
             matching = [name for name in patterns(rule) if re.fullmatch(name, source)]
