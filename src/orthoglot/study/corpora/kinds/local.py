@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -11,6 +12,7 @@ from orthoglot.formats.forms import ENDINGS, OF_MANY_PAIRS, form_of
 from orthoglot.languages import parse_pair
 from orthoglot.settings import Count
 from orthoglot.study.corpora.base import PairedSettings
+from orthoglot.study.corpora.kinds import parts
 from orthoglot.study.corpora.patterns import by_name, filled
 
 FORMS = {**ENDINGS, ".parquet": "parquet"}
@@ -23,8 +25,8 @@ class LocalSettings(PairedSettings):
     files: Annotated[list[str], Field(min_length=1, max_length=2)]
     """One table (TSV, CSV, or lines of JSON in .jsonl), or two Moses files, source first, or one translation memory
     (.tmx, .xliff, .xlf); plain, .gz or .zst; or one message catalogue (.po, .mo) or Parquet file; here or at an address
-    (https://). `{pair}`, `{source}` and `{target}` stand for a pair and its two languages, `{name}` for what `pairs`
-    says of it."""
+    (https://). Or a folder here whose Parquet files, or files of lines of JSON, are parts of one table. `{pair}`,
+    `{source}` and `{target}` stand for a pair and its two languages, `{name}` for what `pairs` says of it."""
     columns: list[Count] | list[str] = []
     """The columns of tables with sentences: the source's and the target's of one file, or those of two CSV files that
     translate each other, row by row. Names, in which `{source}` and its like may stand, mean that the first row has
@@ -39,12 +41,12 @@ class LocalSettings(PairedSettings):
     def _each_pair_has_files_of_its_own(self) -> Self:
         all_sources = self.pair_sources("").values()
         kinds_of = {source["kind"] for source in all_sources}
-        if ("csv" in kinds_of) if not self.columns else not kinds_of <= {"csv", "parquet"}:
+        if ("csv" in kinds_of) if not self.columns else not kinds_of <= {"csv", "parquet", "parts"}:
             raise ValueError(
                 "columns: CSV files (.csv) need them, e.g. [1, 2], and other files than tables have none"
             )
-        if "parquet" in kinds_of and any(isinstance(column, int) for column in self.columns):
-            raise ValueError("columns: those of Parquet files have names")
+        if kinds_of & {"parquet", "parts"} and any(isinstance(column, int) for column in self.columns):
+            raise ValueError("columns: those of Parquet files have names, and so have those of a folder")
         if len(self.files) == 1 and len(self.columns) not in (0, 2):
             raise ValueError("columns: of one file, name the source's and the target's")
         # Some translation memories state the languages of each text.
@@ -65,7 +67,10 @@ class LocalSettings(PairedSettings):
                 column if isinstance(column, int) else filled(column, "columns", **names)
                 for column in self.columns
             ]
-            kind = form_of(paths, FORMS)
+            if len(paths) == 1 and Path(paths[0]).is_dir():
+                kind, paths = "parts", parts.files_of(Path(paths[0]))
+            else:
+                kind = form_of(paths, FORMS)
             if columns and kind == "local" and len(paths) == 1:
                 kind = "csv"
             sources[pair] = {"kind": kind, "paths": paths}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from orthoglot.errors import DataError
@@ -18,35 +18,45 @@ class Source(base.Source):
     """A Parquet file."""
 
     def read(self, first: str, second: str) -> Iterator[Item]:
-        """The pairs of each row; a row without text on a side is bad.
-
-        Columns are those that the settings name, or else the two languages. Where the file has a column `translation`
-        with texts by language, these count as columns.
+        """The pairs of each row, see `read_file`. Columns are those that the settings name, or else the two languages.
 
         Raises:
-            DataError: the file cannot be read, or has no such column of text, or no row.
+            DataError: see `read_file`; the file has no row.
         """
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         path = self.paths[0]
-        names = [str(column) for column in self.columns] or [first, second]
-        done = 0
-        try:
-            with pq.ParquetFile(path) as file:
-                columns = [_column(path, file.schema_arrow, name) for name in names]
-                for batch in file.iter_batches(batch_size=LINES, columns=columns):
-                    for number, row in enumerate(zip(*_texts(batch, names), strict=True), done + 1):
-                        pair = SentencePair(*(text or "" for text in row))
-                        yield bad_row(number, "has no text", "\t".join(pair)) if None in row else pair
-                    done += batch.num_rows
-        except FileNotFoundError as error:
-            raise DataError(f"{path} does not exist") from error
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            cause = str(error).partition("\n")[0]
-            raise DataError(f"{path} is no sound Parquet file: {cause}") from error
-        if not done:
+        empty = True
+        for item in read_file(path, [str(column) for column in self.columns] or [first, second]):
+            empty = False
+            yield item
+        if empty:
             raise DataError(f"{path} is empty")
+
+
+def read_file(path: str, names: Sequence[str]) -> Iterator[Item]:
+    """The pairs of each row, in two columns; a row without text on a side is bad.
+
+    Where the file has a column `translation` with texts by language, these count as columns.
+
+    Raises:
+        DataError: the file cannot be read, or has no such column of text.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    done = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            columns = [_column(path, file.schema_arrow, name) for name in names]
+            for batch in file.iter_batches(batch_size=LINES, columns=columns):
+                for number, row in enumerate(zip(*_texts(batch, names), strict=True), done + 1):
+                    pair = SentencePair(*(text or "" for text in row))
+                    yield bad_row(number, "has no text", "\t".join(pair)) if None in row else pair
+                done += batch.num_rows
+    except FileNotFoundError as error:
+        raise DataError(f"{path} does not exist") from error
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        cause = str(error).partition("\n")[0]
+        raise DataError(f"{path} is no sound Parquet file: {cause}") from error
 
 
 def _column(path: str, schema: pa.Schema, name: str) -> str:
@@ -64,7 +74,7 @@ def _column(path: str, schema: pa.Schema, name: str) -> str:
     return name if name in outer else f"{TRANSLATION}.{name}"
 
 
-def _texts(batch: pa.RecordBatch, names: list[str]) -> list[list[str | None]]:
+def _texts(batch: pa.RecordBatch, names: Sequence[str]) -> list[list[str | None]]:
     """The cells of each column."""
     cells = dict(zip(batch.schema.names, batch.columns, strict=True))
     if TRANSLATION in cells:
