@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orthoglot.apply.estimator import Decomposer
-    from orthoglot.apply.lists import mine, score
+    from orthoglot.apply.lists import filter, mine, score
     from orthoglot.apply.model import Model
     from orthoglot.encoders.settings import Precision
     from orthoglot.formats.pairs import read_pairs
 
-__all__ = ["Decomposer", "Model", "load", "mine", "read_pairs", "score"]
+__all__ = ["Decomposer", "Model", "filter", "load", "mine", "read_pairs", "score"]
 __version__ = "1.0.0"
 
 
@@ -36,6 +36,7 @@ def load(folder: str | Path | None = None, device: str = "auto", precision: Prec
 _LATER = {
     "Decomposer": "apply.estimator",
     "Model": "apply.model",
+    "filter": "apply.lists",
     "mine": "apply.lists",
     "read_pairs": "formats.pairs",
     "score": "apply.lists",

@@ -14,7 +14,7 @@ import pytest
 EXAMPLES = {
     "orthoglot": ["load"],
     "orthoglot.apply.estimator": ["Decomposer", "Decomposer.adapted"],
-    "orthoglot.apply.lists": ["mine", "score"],
+    "orthoglot.apply.lists": ["filter", "mine", "score"],
     "orthoglot.apply.align": ["align"],
     "orthoglot.corpora.filters": [""],
     "orthoglot.formats.pairs": ["read_pairs"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,67 @@ def test_score_gives_arrays(encoder: Path) -> None:
     assert found.score[0] == pytest.approx(x @ y / np.linalg.norm(x) / np.linalg.norm(y), abs=1e-5)
     with pytest.raises(DataError, match="1 sources but 2 translations"):
         orthoglot.score(["a"], ["b", "c"], encoder)
+
+
+# Text that is invented, in languages that the identifier does not know.
+UNKNOWN = {"source_language": "qaa", "target_language": "qab"}
+
+
+def test_filter_keeps_what_the_command_keeps_however_the_rows_are_batched(
+    models: dict[str, Path], tmp_path: Path
+) -> None:
+    good = make_pairs(60, seed=7)
+    wrong = [(one[0], other[1]) for one, other in zip(good[40:50], good[50:], strict=True)]
+    pairs = [*good[:40], *wrong, (good[3][0],) * 2, ("", good[4][1]), ("12", "13"), *good[40:60]]
+    random.Random(1).shuffle(pairs)
+    (tmp_path / "in.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in pairs))
+    given = ["filter", str(tmp_path / "in.tsv"), "-o", str(tmp_path / "out.tsv"), "--threshold", "0.8"]
+    languages = ["--source-language", "qaa", "--target-language", "qab"]
+    done = CliRunner().invoke(app, [*given, "--model", str(models["plda"]), *languages])
+    assert done.exit_code == 0, done.output
+    kept = [tuple(line.split("\t")) for line in (tmp_path / "out.tsv").read_text().splitlines()]
+    assert 20 < len(kept) < 66
+    model = orthoglot.load(models["plda"], device="cpu")
+    for size in (len(pairs), 7, 1):
+        masks = [
+            orthoglot.filter(*zip(*pairs[start : start + size], strict=True), model, threshold=0.8, **UNKNOWN)
+            for start in range(0, len(pairs), size)
+        ]
+        assert {mask.dtype for mask in masks} == {np.dtype(bool)}
+        assert [pair for pair, stays in zip(pairs, np.concatenate(masks), strict=True) if stays] == kept
+
+
+def test_filter_judges_each_pair_alone(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where each translation stands a line later, `score` flags the run, and `filter` looks at cosines alone."""
+    source = [f"{one} {number}" for number, (one, _) in enumerate(make_pairs(400, seed=5), 1000)]
+    target = source[1:] + source[:1]
+    model = orthoglot.load(encoder, device="cpu")
+    assert {"shifted"} == {*orthoglot.score(source, target, model, **UNKNOWN).flag}
+    assert orthoglot.filter(source, target, model, threshold=-0.99, **UNKNOWN).all()
+    monkeypatch.setattr("orthoglot.apply.score.identified", lambda *_: "other_language")
+    short = ["ab", "cd", "ef ab cd ef ab cd ef"]
+    # What the identifier says of fewer than 20 bytes is a guess.
+    kept = orthoglot.filter(
+        source[:3], short, model, threshold=-0.99, source_language="en", target_language="nl"
+    )
+    assert kept.tolist() == [True, True, False]
+
+
+def test_a_batch_may_be_empty_and_a_text_may_not_be_none(encoder: Path) -> None:
+    model = orthoglot.load(encoder, device="cpu")
+    nothing = orthoglot.filter([], np.array([], dtype=object), model, threshold=0.5, **UNKNOWN)
+    assert (nothing.dtype, nothing.shape) == (np.dtype(bool), (0,))
+    with pytest.raises(TypeError, match=r"target\[1\] is None"):
+        orthoglot.filter(["a", "b"], ["c", None], model, threshold=0.5, **UNKNOWN)
+    with pytest.raises(DataError, match="2 sources but 1 translations"):
+        orthoglot.filter(["a", "b"], ["c"], model, threshold=0.5, **UNKNOWN)
+    for threshold in (1.5, float("nan")):
+        with pytest.raises(ConfigError, match=f"threshold {threshold}: scores are between -1 and 1"):
+            orthoglot.filter(["a"], ["b"], "no-such-folder", threshold=threshold, **UNKNOWN)
+    with pytest.raises(ConfigError, match="unknown language code 'zzz'"):
+        orthoglot.filter(
+            ["a"], ["b"], "no-such-folder", threshold=0.5, source_language="zzz", target_language="en"
+        )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Mining and scoring of lists of sentences in Python, with the words of the command line."""
+"""Mining, scoring and filtering of lists of sentences in Python, with the words of the command line."""
 
 from __future__ import annotations
 
@@ -155,15 +155,12 @@ def score(
     >>> scores.score[1:].tolist()
     [-1.0, nan]
     """
-    source, target = strings(source, "source"), strings(target, "target")
-    if len(source) != len(target) or not len(source):
-        raise DataError(
-            f"{len(source)} sources but {len(target)} translations: give as many, and one at least"
-        )
+    pairs = _paired(source, target)
+    if not pairs:
+        raise DataError("0 sources and translations: give one at least")
     languages = codes_of((source_language, target_language))
     _check_place(device, threads)
     opened = _opened(model, device)
-    pairs = list(zip(source, target, strict=True))
     bar = tqdm(total=text_bytes(pairs), desc="score", unit="B", unit_scale=True, disable=not progress)
     with cpu_threads(threads), bar:
         scored = list(score_pairs(opened, pairs, languages, done=bar.update, words=words))
@@ -171,6 +168,61 @@ def score(
     return Scores(
         np.array(score, dtype=float), np.array(flag), np.array(similarity, dtype=float), list(compared)
     )
+
+
+def filter(
+    source: Sequence[str],
+    target: Sequence[str],
+    model: str | Path | Model,
+    *,
+    threshold: float,
+    source_language: str,
+    target_language: str,
+    device: str = "auto",
+    threads: int | None = None,
+) -> np.ndarray:
+    """Which translations `orthoglot filter` keeps, each judged alone: for a map over batches of a larger text.
+
+    A pair is kept if its score reaches the threshold, and its text shows no fault. The pairs beside it do not matter,
+    so all batches of a text give the rows of the whole text. What needs the whole text is left out: runs of pairs that
+    are not parallel, and guesses by language parts.
+
+    Args:
+        source, target: N sentences each, maybe none.
+        model: What `orthoglot.load` opened, once for all batches, or a folder.
+        threshold: The least score of a pair that is kept.
+        source_language, target_language: Codes, tags or English names; the language identifier checks the translation.
+        device, threads: See `mine`.
+    Returns:
+        (N,) bool.
+    Raises:
+        ConfigError: the threshold is not between -1 and 1; nobody knows a language.
+        TypeError: see `mine`; a sentence is None, which a table has for no text.
+        DataError: the lists differ in length; half a surrogate pair.
+
+    >>> from orthoglot import filter, load
+    >>> english = ["Where is the museum?", "The radio is new.", ""]
+    >>> spanish = ["¿Dónde está el museo?", "The radio is new.", "hotel"]
+    >>> filter(english, spanish, load("my-model"), threshold=-0.5, source_language="en", target_language="es").tolist()
+    [True, False, False]
+    """
+    if not -1 <= threshold <= 1:
+        raise ConfigError(f"threshold {threshold}: scores are between -1 and 1")
+    pairs = _paired(source, target)
+    languages = codes_of((source_language, target_language))
+    _check_place(device, threads)
+    opened = _opened(model, device)
+    with cpu_threads(threads):
+        scored = score_pairs(opened, pairs, languages, alone=True)
+        reached = (pair.score is not None and pair.score >= threshold and not pair.fault for pair in scored)
+        return np.fromiter(reached, bool, len(pairs))
+
+
+def _paired(source: Sequence[str], target: Sequence[str]) -> list[tuple[str, str]]:
+    sides = strings(source, "source"), strings(target, "target")
+    if len(sides[0]) != len(sides[1]):
+        raise DataError(f"{len(sides[0])} sources but {len(sides[1])} translations: give as many")
+    return list(zip(*sides, strict=True))
 
 
 def _check_place(device: str, threads: int | None) -> None:

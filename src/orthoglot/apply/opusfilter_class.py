@@ -10,7 +10,6 @@ from opusfilter.util import grouper
 
 from orthoglot.apply.model import Model
 from orthoglot.apply.score import LEAST, score
-from orthoglot.apply.scored import GUESS
 from orthoglot.errors import ConfigError
 
 Pair = Sequence[str]
@@ -60,8 +59,7 @@ class MeaningFilter(FilterABC):
         for chunk in grouper(pairs, CHUNK):
             both = [(source, target) for source, target in chunk]
             for scored in score(self.model, both, (self.source, self.target), identify=self.identify):
-                flagged = scored.flag and not scored.flag.endswith(GUESS)
-                yield LEAST if scored.score is None or flagged else scored.score
+                yield LEAST if scored.score is None or scored.fault else scored.score
 
     def accept(self, score: float) -> bool:
         """Whether the score is the threshold or more."""

@@ -74,6 +74,7 @@ def score(
     done: Done = lambda _: None,
     identify: bool = True,
     words: bool = False,
+    alone: bool = False,
 ) -> Iterator[Scored]:
     """Yield the cosine of the meaning parts of each pair, and a flag where the second text may be no translation.
 
@@ -102,12 +103,13 @@ def score(
         identify: Whether the identifier is asked.
         words: Whether words are compared, too (`orthoglot.apply.words`). How far a word without a counterpart is, is
             learnt from the first `block` pairs. Each sentence is still encoded once.
+        alone: Whether each pair is judged without those beside it: no runs, and no guesses by language parts.
     Raises:
         ConfigError: words of an encoder that gives none.
     """
     encoder = encoder_of(model) if words else None
-    run_flags = flags_of_runs(pairs)
-    guarded, sides, far = _tells_languages(model, len(pairs)), None, None
+    run_flags = {} if alone else flags_of_runs(pairs)
+    guarded, sides, far = not alone and _tells_languages(model, len(pairs)), None, None
     expected = _expected(model, pairs[:block], languages) if identify else None
     for start in range(0, len(pairs), block):
         batch = pairs[start : start + block]
@@ -123,7 +125,10 @@ def score(
                     for place in np.flatnonzero(test(target.language, sides)).tolist():
                         flags[place] = flags[place] or name + GUESS
             meanings = unit(source.meaning), unit(target.meaning)
-            run_flags |= {start + rows[place]: name for place, name in flags_of_vectors(*meanings).items()}
+            if not alone:
+                run_flags |= {
+                    start + rows[place]: name for place, name in flags_of_vectors(*meanings).items()
+                }
             for place, row in enumerate(rows):
                 if not flags[place] or flags[place].endswith(GUESS):
                     flags[place] = run_flags.get(start + row, flags[place])

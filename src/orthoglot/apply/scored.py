@@ -36,6 +36,11 @@ class Scored(NamedTuple):
     similarity: float | None  # the cosine whatever the flag
     words: Words | None = None  # None if words are not compared
 
+    @property
+    def fault(self) -> str:
+        """The flag if it is no guess, or ""."""
+        return "" if self.flag.endswith(GUESS) else self.flag
+
 
 def summary(pairs: Sequence[Scored], bins: int = 10, width: int = 40) -> list[str]:
     """What scores say of a whole file, a line each: the corpus score, a histogram, and how many pairs have which flag.

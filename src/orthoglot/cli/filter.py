@@ -309,9 +309,7 @@ def _plain(names: Sequence[str]) -> list[str]:
 
 def _dropped(scored: Scored, guesses: bool) -> str:
     """The flag for which a pair is dropped; a guess counts if asked for."""
-    from orthoglot.apply.scored import GUESS
-
-    return scored.flag if guesses or not scored.flag.endswith(GUESS) else ""
+    return scored.flag if guesses else scored.fault
 
 
 def quantile(scores: Sequence[float], share: float) -> float:
