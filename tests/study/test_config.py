@@ -437,7 +437,9 @@ def test_params_yaml_is_short() -> None:
     assert len(PARAMS.read_text().splitlines()) <= 190
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/configure.md", "docs/methods.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/configure.md", "docs/curation-engines.md", "docs/methods.md"]
+)
 def test_every_entry_that_the_documentation_shows_is_valid(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL):

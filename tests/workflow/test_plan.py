@@ -209,6 +209,33 @@ def test_a_changed_method_leaves_the_other_methods_alone(values: dict[str, Any])
     assert all(folder.endswith("/seed") for folder in folders)
 
 
+def test_the_parts_of_a_folder_are_files_of_the_user() -> None:
+    page = (ROOT / "docs/curation-engines.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+
+    def prepare() -> Any:
+        params = config.load(ROOT / "params.yaml", yaml.safe_load(block) | {"preset": "curated"})
+        return Plan(params).jobs["data/curated/bitext/en-nl"]
+
+    folder = Path("texts/curated")
+    folder.mkdir(parents=True)
+    texts = ['{"en": "dog", "nl": "hond"}\n', '{"en": "sun", "nl": "zon"}\n']
+    parts = [folder / f"part-{number}.json" for number in range(2)]
+    for part, text in zip(parts, texts, strict=True):
+        part.write_text(text)
+    before = prepare()
+    assert [*before.own] == [str(part) for part in parts]
+    assert "orthoglot.study.corpora.kinds.parts" in before.code
+    (folder / "_SUCCESS").touch()
+    assert prepare().key == before.key
+    parts[1].write_text(texts[0])
+    assert prepare().key != before.key
+    parts[1].write_text(texts[1])
+    assert prepare().key == before.key
+    parts[1].unlink()
+    assert prepare().key != before.key
+
+
 HOME = "ablation/mini"
 KINDS = {"ems": "ems-mini", "emma-x": "emma-x-mini"}
 
