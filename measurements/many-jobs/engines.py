@@ -32,7 +32,9 @@ def run(words: list[object]) -> tuple[float, float]:
     """Elapsed seconds, and processor seconds of a command and all that it started."""
     before, began = _processor_seconds(), time.perf_counter()
     environment = os.environ | {"RAY_USAGE_STATS_ENABLED": "0", "SPARK_LOCAL_IP": "127.0.0.1"}
-    subprocess.run([*map(str, words)], check=True, env=environment, capture_output=True)
+    done = subprocess.run([*map(str, words)], env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(done.stderr[-2000:])
     elapsed = time.perf_counter() - began
     with contextlib.suppress(ChildProcessError):
         while True:
@@ -65,8 +67,8 @@ def main() -> None:
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     web, model, threshold = given.web.resolve(), given.model.resolve(), str(given.threshold)
     languages = given.source, given.target
-    with tempfile.TemporaryDirectory() as name:
-        place = Path(name)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
         pairs = rows_of(web, *languages)
         (place / "web.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in pairs), encoding="utf-8")
         command: list[object] = [sys.executable, "-m", "orthoglot", "-q", "filter", place / "web.tsv"]

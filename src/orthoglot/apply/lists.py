@@ -183,9 +183,9 @@ def filter(
 ) -> np.ndarray:
     """Which translations `orthoglot filter` keeps, each judged alone: for a map over batches of a larger text.
 
-    A pair is kept if its score reaches the threshold, and its text shows no fault. The pairs beside it do not matter,
-    so all batches of a text give the rows of the whole text. What needs the whole text is left out: runs of pairs that
-    are not parallel, and guesses by language parts.
+    A pair is kept if its score reaches the threshold and it has no flag but a guess. The pairs beside it do not matter,
+    so the rows do not depend on how a text is divided. What needs the whole text is left out: flags of runs of pairs
+    that are not parallel, and guesses by language parts.
 
     Args:
         source, target: N sentences each, maybe none.
