@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 import reprlib
+import textwrap
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
@@ -14,9 +18,12 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     ValidationError,
     WithJsonSchema,
 )
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from orthoglot.catalogue_entries import closest
 from orthoglot.errors import ConfigError
@@ -67,9 +74,38 @@ class Settings(BaseModel):
     The text below a field is its description in the JSON schema: what it is, its unit, and where its default is from.
     """
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        # Pydantic's `use_attribute_docstrings` would read the source of every class in every process.
+        schema = handler(core_schema)
+        properties = handler.resolve_ref_schema(schema)["properties"]
+        texts = _descriptions(cls)
+        for name in properties.keys() & texts.keys():
+            properties[name].setdefault("description", texts[name])
+        return schema
+
+
+def _descriptions(settings: type[BaseModel]) -> dict[str, str]:
+    """The text below each field, also of the classes above; none where there is no source."""
+    texts = {}
+    for base in reversed(settings.__mro__):
+        if base is Settings or not issubclass(base, Settings):
+            continue
+        try:
+            source = inspect.getsource(base)
+        except OSError:
+            continue
+        for definition in ast.parse(textwrap.dedent(source)).body:
+            assert isinstance(definition, ast.ClassDef)
+            for field, below in pairwise(definition.body):
+                match field, below:
+                    case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                        texts[name] = inspect.cleandoc(text)
+    return texts
 
 
 def checked(settings: type[Checked], values: Any, place: str = "") -> Checked:
