@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+import cProfile
 import json
-import sys
+import threading
+from importlib import _bootstrap  # type: ignore[attr-defined]
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-ran: set[tuple[str, str]] = set()
+profile = cProfile.Profile(builtins=False)
+find_and_load = _bootstrap._find_and_load
+loading = 0
 
 
-def record(frame: FrameType, event: str, _: Any) -> None:
-    code = frame.f_code
-    _, inside, module = code.co_filename.partition("/src/orthoglot/")
-    function = module, code.co_qualname
-    if event != "call" or not inside or function in ran:
-        return
-    above: FrameType | None = frame
-    while above is not None:
-        if above.f_code.co_filename.startswith("<frozen importlib"):
-            return
-        above = above.f_back
-    ran.add(function)
+def load_unseen(*arguments: Any) -> Any:
+    """Load a module; what runs meanwhile is no part of the job."""
+    global loading
+    if threading.current_thread() is not threading.main_thread():
+        return find_and_load(*arguments)
+    profile.disable()
+    loading += 1
+    try:
+        return find_and_load(*arguments)
+    finally:
+        loading -= 1
+        if not loading:
+            profile.enable()
+
+
+def ran() -> list[tuple[str, str]]:
+    """Module and function of all of the package that ran."""
+    codes = [entry.code for entry in profile.getstats()]
+    places = [(code.co_filename.partition("/src/orthoglot/")[2], code.co_qualname) for code in codes]
+    return sorted({(module, function) for module, function in places if module})
 
 
 def main() -> None:
-    sys.setprofile(record)
     from orthoglot.cli import main as real
     from orthoglot.study.jobs.job import Job
 
@@ -38,14 +48,16 @@ def main() -> None:
         run(self, work)
 
     Job.run = run_and_tell  # type: ignore[method-assign]
+    _bootstrap._find_and_load = load_unseen
+    profile.enable()
     try:
         real()
     finally:
-        sys.setprofile(None)
+        profile.disable()
         if keys:
             path = Path(f".cache/trace/{keys[0]}.json")
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(sorted(ran)))
+            path.write_text(json.dumps(ran()))
 
 
 if __name__ == "__main__":
