@@ -15,9 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from preloaded import Forked
 from shipped_settings import shipped_values, write_settings
 
 ROOT = Path(__file__).resolve().parents[2]
+# What starts as a copy of a process that has the libraries. What these start themselves, and all jobs, start anew.
+PRELOADED = {str(Path(sys.executable).with_name(name)) for name in ("snakemake", "dvc")}
 
 
 def programs(folder: Path, script: str) -> str:
@@ -72,17 +75,43 @@ def tiny(params: dict[str, Any]) -> dict[str, Any]:
     return params
 
 
-class Running(subprocess.Popen[str]):
+class Running:
     """A command in a session of its own; what it prints goes to a file, which cannot fill up as a pipe can."""
 
-    def __init__(self, *command: str, **given: Any) -> None:
+    def __init__(self, *command: str, cwd: Path, env: dict[str, str]) -> None:
         self.printed = tempfile.TemporaryFile("w+")  # noqa: SIM115 - as long as the process
-        output = {"stdout": self.printed, "stderr": subprocess.STDOUT}
-        super().__init__(command, text=True, start_new_session=True, **output, **given)
+        program = shutil.which(command[0], path=env["PATH"])
+        if program in PRELOADED:
+            self.process: Forked | subprocess.Popen[str] = Forked(
+                [program, *command[1:]], cwd, env, self.printed
+            )
+        else:
+            self.process = subprocess.Popen(
+                command,
+                cwd=cwd,
+                env=env,
+                text=True,
+                stdout=self.printed,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def poll(self) -> int | None:
+        """The exit status, or None as long as it runs."""
+        return self.process.poll()
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit status once it has ended."""
+        return self.process.returncode
 
     def finish(self) -> str:
         """Wait for the end; returns what was printed."""
-        self.wait(timeout=1800)
+        try:
+            self.process.wait(timeout=1800)
+        except BaseException:
+            self.kill_all()
+            raise
         self.printed.seek(0)
         return self.printed.read()
 
@@ -99,8 +128,8 @@ class Running(subprocess.Popen[str]):
     def kill_all(self, *, alone: bool = False) -> None:
         """Kill the command with all that it started, or alone."""
         assert self.poll() is None, "it had ended before it could be killed"
-        (os.kill if alone else os.killpg)(self.pid, signal.SIGKILL)
-        self.wait()
+        (os.kill if alone else os.killpg)(self.process.pid, signal.SIGKILL)
+        self.process.wait()
 
 
 @dataclass
@@ -135,22 +164,15 @@ class Workspace:
 
     def run(self, *command: str, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a command with this Python's tools first on PATH."""
-        result = subprocess.run(
-            command,
-            cwd=self.folder,
-            env=self._environment(environment),
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=1800,
-        )
-        if check and result.returncode:
-            raise AssertionError(f"{command} ended with {result.returncode}:\n{result.stdout}")
-        return result
+        process = self.start(*command, **environment)
+        printed = process.finish()
+        if check and process.returncode:
+            raise AssertionError(f"{command} ended with {process.returncode}:\n{printed}")
+        return subprocess.CompletedProcess(command, process.returncode or 0, printed)
 
-    def start(self, *command: str) -> Running:
+    def start(self, *command: str, **environment: str) -> Running:
         """Start a command."""
-        return Running(*command, cwd=self.folder, env=self._environment({}))
+        return Running(*command, cwd=self.folder, env=self._environment(environment))
 
     def kill_when(self, pattern: str, *command: str) -> None:
         """Run a command and kill it with all that it started when a file or folder like `pattern` appears."""

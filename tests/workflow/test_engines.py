@@ -12,6 +12,19 @@ from engine_runs import SNAKEMAKE, digests, everything, folders, release, start_
 from workspace import ROOT, Workspace
 
 
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [("snakemake -n --cores 2", 0), ("snakemake -n nothing", 1), ("dvc status nothing", 1)],
+)
+def test_a_copy_of_a_process_with_the_libraries_does_what_the_program_does(
+    command: str, status: int, fresh: Workspace
+) -> None:
+    copy = fresh.run(*command.split(), check=False)
+    anew = fresh.run("env", *command.split(), check=False)
+    assert copy.returncode == anew.returncode == status
+    assert sorted(copy.stdout.splitlines()) == sorted(anew.stdout.splitlines())
+
+
 def test_a_finished_run_leaves_nothing_to_do_for_either_engine(finished: Workspace) -> None:
     assert "up to date" in finished.run("dvc", "status").stdout
     assert finished.jobs_due() == {}
