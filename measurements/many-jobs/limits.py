@@ -1,15 +1,13 @@
-"""What grows with the text: memory of near-duplicates, open files, the sort of distinct sentences, DVC's hash lists.
+"""What grows with the text: memory of near-duplicates, open files, DVC's hash lists.
 
     # texts, a tenth of them nearly the one before
     python measurements/many-jobs/limits.py near-duplicates 100000 400000
     # pairs, as measurements/speed-of-preparing/corpora.py draws them
     python measurements/many-jobs/limits.py prepare 100000 400000
-    # sentences of ten languages before they are encoded
-    python measurements/many-jobs/limits.py distinct 100000 1000000
     python measurements/many-jobs/limits.py dvc 1000 10000 100000            # small files in one folder
 
 prints a row of a table for each size, each measured in a process of its own, on generated text: processor seconds, peak
-of resident memory, the most bytes on disk, and the most files that were open at once (`distinct` and `prepare`).
+of resident memory, the most bytes on disk, and the most files that were open at once (`prepare`).
 For `dvc` the bytes are those of the list of hashes, and a second row is for `dvc status` when nothing has changed.
 """
 
@@ -17,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import random
 import subprocess
 import sys
 import threading
@@ -95,16 +92,6 @@ def prepare(count: int, folder: Path) -> None:
         prepare(PrepareSettings.model_validate(settings), folder / "out")
 
 
-def distinct(count: int, folder: Path) -> None:
-    """Sentences of 60 characters, all different."""
-    from orthoglot.embeddings.shards import make_shards
-
-    drawn = random.Random(1)
-    texts = ((f"l{number % 10}", f"{drawn.getrandbits(240):060x}") for number in range(count))
-    with watched(folder):
-        make_shards(texts, folder / "shards")
-
-
 def dvc(count: int, folder: Path) -> None:
     """Files of a few bytes; their list of hashes is written anew when one changes."""
     for number in range(count):
@@ -124,7 +111,7 @@ def dvc(count: int, folder: Path) -> None:
         sys.stdout.write(f"| {command} | {count:,} | {cells}\n")
 
 
-OF_ONE_PROCESS = {"near-duplicates": near_duplicates, "prepare": prepare, "distinct": distinct}
+OF_ONE_PROCESS = {"near-duplicates": near_duplicates, "prepare": prepare}
 
 
 def main() -> None:

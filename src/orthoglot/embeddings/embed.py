@@ -56,9 +56,10 @@ def embed(
     """Write an `EmbeddingStore` into the existing folder `output`.
 
     Memory holds 24 bytes per sentence for the index and, in each process, the encoder and one shard of sentences with
-    their vectors. The bytes are the same however often the work was interrupted and by however many processes it was
-    shared. Vectors that an earlier store made in the same way are copied; then other sentences are in a batch, which
-    changes the new vectors by rounding (`Encoder.encode`).
+    their vectors; before, less than 2 GB while a million sentences or more are sorted. The bytes are the same however
+    often the work was interrupted and by however many processes it was shared. Vectors that an earlier store made in
+    the same way are copied; then other sentences are in a batch, which changes the new vectors by rounding
+    (`Encoder.encode`).
 
     Args:
         encoder_folder: The folder with encoder.json.
@@ -72,7 +73,7 @@ def embed(
             `code` are copied from it.
         code: Digest of the code that makes vectors; part of the digest `maker` of the store.
     Raises:
-        ConfigError: The encoder does not cover a language.
+        ConfigError: The encoder does not cover a language, or there are a million sentences or more and no DuckDB.
         DataError: It gives vectors of a wrong size, not finite, or that the stored type does not hold.
     """
     shards = make_shards(texts, checkpoint / "text")

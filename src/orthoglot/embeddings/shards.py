@@ -1,7 +1,7 @@
 """The distinct sentences of a preset in shards on disk, and the finished shards of their vectors.
 
-Memory stays the same however many sentences there are. A file of vectors proves that it is whole and what it was made
-of.
+Memory stays below 2 GB however many sentences there are. A file of vectors proves that it is whole and what it was
+made of.
 """
 
 from __future__ import annotations
@@ -10,18 +10,22 @@ import hashlib
 import json
 import os
 import shutil
-import sqlite3
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
+from operator import itemgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from orthoglot.atomic import check_no_folder
+from orthoglot.errors import ConfigError
+from orthoglot.text.bitext import blocks
 
 SENTENCES = 4096
+IN_MEMORY = 1_000_000  # texts that are sorted in memory; more are sorted on disk
 SEAL = hashlib.sha256().digest_size
 
 
@@ -87,13 +91,16 @@ def make_shards(texts: Iterable[tuple[str, str]], folder: Path) -> list[Shard]:
     """Shards of at most 4096 sentences, by language, longest first, each sentence once.
 
     Sentences of similar length waste little padding. The order of the shards does not depend on the order of `texts`.
-    The folder is emptied; then it holds a file per shard.
+    The folder is emptied; then it holds a file per shard. While many texts are sorted, it holds them twice more.
+
+    Raises:
+        ConfigError: There are a million texts or more, and DuckDB is not installed.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     shards: list[Shard] = []
-    for language, sentences in _distinct(texts, folder / "distinct.db"):
-        while shard := list(islice(sentences, SENTENCES)):
+    for language, group in groupby(_distinct(iter(texts), folder), key=itemgetter(0)):
+        while shard := [sentence for _, sentence in islice(group, SENTENCES)]:
             path = folder / f"{len(shards):06d}.json"
             text = json.dumps(shard, ensure_ascii=False)
             path.write_text(text, encoding="utf-8")
@@ -102,23 +109,50 @@ def make_shards(texts: Iterable[tuple[str, str]], folder: Path) -> list[Shard]:
     return shards
 
 
-def _distinct(texts: Iterable[tuple[str, str]], path: Path) -> Iterator[tuple[str, Iterator[str]]]:
-    """Languages in order, and the distinct sentences of each, longest first; sorted on disk."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        # A killed run starts again from the text: nothing here has to survive it.
-        database.execute("PRAGMA journal_mode = OFF")
-        database.execute("PRAGMA synchronous = OFF")
-        database.execute(
-            "CREATE TABLE sentence (language TEXT, characters INTEGER, sentence TEXT,"
-            " PRIMARY KEY (language, characters DESC, sentence)) WITHOUT ROWID"
-        )
-        rows = ((language, len(sentence), sentence) for language, sentence in texts)
-        database.execute("BEGIN")
-        database.executemany("INSERT OR IGNORE INTO sentence VALUES (?, ?, ?)", rows)
-        database.execute("COMMIT")
-        records = database.execute(
-            "SELECT language, sentence FROM sentence ORDER BY language, characters DESC, sentence"
-        )
-        for language, group in groupby(records, key=lambda row: row[0]):
-            yield language, (sentence for _, sentence in group)
-    path.unlink()
+def _distinct(texts: Iterator[tuple[str, str]], folder: Path) -> Iterator[tuple[str, str]]:
+    """Each (language, sentence) once, by language, longest first, equally long ones by their characters."""
+    first = list(islice(texts, IN_MEMORY))
+    if len(first) < IN_MEMORY:
+        return _distinct_in_memory(first)
+    return _distinct_on_disk(chain(first, texts), folder)
+
+
+def _distinct_in_memory(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    distinct: defaultdict[str, set[str]] = defaultdict(set)
+    for language, sentence in texts:
+        distinct[language].add(sentence)
+    for language in sorted(distinct):
+        for sentence in sorted(sorted(distinct[language]), key=len, reverse=True):
+            yield language, sentence
+
+
+def _distinct_on_disk(texts: Iterator[tuple[str, str]], folder: Path) -> Iterator[tuple[str, str]]:
+    """By DuckDB, which sorts parts in 1 GB of memory and merges them."""
+    try:
+        import duckdb
+    except ImportError as error:
+        raise ConfigError(
+            f"{IN_MEMORY:,} sentences or more are sorted by DuckDB: pip install duckdb"
+        ) from error
+    import pyarrow
+    from pyarrow.parquet import ParquetWriter
+
+    columns = pyarrow.schema({"language": pyarrow.string(), "sentence": pyarrow.string()})
+    with TemporaryDirectory(dir=folder, prefix="sort-") as place:
+        path = Path(place, "texts.parquet")
+        with ParquetWriter(path, columns) as file:
+            for rows in blocks(texts):
+                arrays = [pyarrow.array(column) for column in zip(*rows, strict=True)]
+                file.write_batch(pyarrow.record_batch(arrays, schema=columns))
+        with duckdb.connect(
+            config={"memory_limit": "1GB", "threads": 4, "temp_directory": place}
+        ) as database:
+            # Equal rows are neighbours then; dropping them takes less than a DISTINCT before the sort.
+            ordered = database.sql(
+                "SELECT language, sentence FROM read_parquet($texts)"
+                " ORDER BY language, length(sentence) DESC, sentence",
+                params={"texts": str(path)},
+            )
+            batches = (batch.to_pydict().values() for batch in ordered.to_arrow_reader(SENTENCES))
+            for row, _ in groupby(row for batch in batches for row in zip(*batch, strict=True)):
+                yield row
