@@ -34,6 +34,7 @@ include: "workflow/rules/decomposers.smk"
 include: "workflow/rules/evaluation.smk"
 include: "workflow/rules/ablation.smk"
 include: "workflow/rules/papers.smk"
+include: "workflow/rules/mining.smk"
 include: "workflow/rules/targets.smk"
 
 

@@ -7,28 +7,34 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from checks import EncoderChecks, absent, check_benchmarks, check_opus, check_parts
-from orthoglot import __version__
+from orthoglot import __version__, decomposers
+from orthoglot.apply import ready
+from orthoglot.apply.early_checks import check_model
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import Trained
 from orthoglot.encoders import kinds
 from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
+from orthoglot.search.exact_or_cells import limit
 from orthoglot.study import config
 from orthoglot.study.benchmarks.base import Benchmark
 from orthoglot.study.config import EncoderSettings
 from orthoglot.study.corpora.patterns import here
 from orthoglot.study.finetuning.settings import FINE_TUNED, FineTuningSettings
-from orthoglot.study.jobs.digests import SOURCE, digest
+from orthoglot.study.jobs.digests import SOURCE, digest, files_digest
+from orthoglot.study.mining.settings import MineSettings
 from orthoglot.study.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS, SUITES
 from orthoglot.study.pretraining.kinds import SAVED_AS
 from orthoglot.study.pretraining.settings import TrainingSettings
+from orthoglot.text.bitext import SIDES
 from orthoglot.training.settings import MethodSettings
 
 # Settings of a corpus that its files do not depend on: they say what is read of them.
@@ -87,9 +93,10 @@ class Grid:
         # All others run only if a target names them.
         self.default = set(self.work)
         self._papers()
-        # Why an ablation cannot run, by the folder of its table: an error only for those who ask for it.
+        # Why an ablation or a mining cannot run, by the folder of its result: an error only for those who ask for it.
         self.refused: dict[str, str] = {}
         self._ablation()
+        self._mining()
 
     @functools.cached_property
     def unread(self) -> str:
@@ -581,6 +588,129 @@ class Grid:
             "variants": self.params.variants[kind],
         }
         self._table(kind, about, {"evaluations": evaluations, "encoders": encoders})
+
+    def _mining(self) -> None:
+        """Rules of mining.smk: both texts in parts, encoded, searched part by part, and merged into pairs."""
+        settings, result = self.preset.mine, f"mined/{self.name}"
+        if settings is None:
+            self.refused[result] = (
+                f"there is nothing to mine: give --config source=en.txt target=sw.txt, or presets.{self.name}.mine"
+            )
+            return
+        try:
+            texts, vectors = self._mining_parts(settings)
+        except ConfigError as error:
+            self.refused[result] = f"presets.{self.name}.mine: {error}"
+            return
+        centre = [self._add("centre", f"mining/{self.name}/centre", {}, inputs=vectors)]
+        neighbours = self._mining_neighbours(settings, texts, vectors, centre)
+        chosen = {"parts", "precision", "neighborhood", "margin", "retrieval", "threshold", "best", "numbers"}
+        about = {"languages": [settings.source_language, settings.target_language]}
+        self._add(
+            "mine",
+            result,
+            about | settings.model_dump(include=chosen),
+            inputs={"texts": list(texts.values()), **neighbours, "centre": centre},
+        )
+
+    def _mining_parts(self, settings: MineSettings) -> tuple[dict[str, str], dict[str, list[str]]]:
+        """The jobs that cut and encode each text: the folder of its sentences, and those of its vectors."""
+        entry = f"presets.{self.name}.mine"
+        folders, files = self._mining_model(settings.model, f"{entry}.model")
+        paths = settings.source, settings.target
+        source, target = files_digest(paths)
+        if source == target != "missing":
+            raise ConfigError(f"{' and '.join(paths)} are the same text")
+        languages = settings.source_language, settings.target_language
+        texts, vectors = {}, {}
+        for side, path, language, partner in zip(SIDES, paths, languages, reversed(languages), strict=True):
+            home = f"mining/{self.name}/{side}"
+            texts[side] = self._add(
+                "split",
+                f"{home}/text",
+                {"text": path, "parts": settings.parts},
+                inputs={},
+                own={path: f"{entry}.{side}"},
+            )
+            about = settings.model_dump(include={"model", "part", "precision", "own_mean"})
+            about |= {"language": language, "partner": partner}
+            vectors[side] = [
+                self._add(
+                    "encode",
+                    f"{home}/vectors/{number}",
+                    {"number": number, **about},
+                    selects=[*kinds.names(), *decomposers.names()],  # a model may be of any
+                    inputs={"text": [texts[side]], "model": folders},
+                    reads=[] if settings.model else [str(ready.FILE)],
+                    own=files,
+                )
+                for number in range(1, settings.parts + 1)
+            ]
+        return texts, vectors
+
+    def _mining_model(self, folder: str | None, entry: str) -> tuple[list[str], dict[str, str]]:
+        """The folders of the jobs that make a model, and its files if the user has made it."""
+        if folder is None:
+            return [], {}
+        made = {encoder: [encoder] for encoder in self.encoders.values()}
+        for (encoder, _), decomposer in self.decomposers.items():
+            made |= {fitted: [fitted, self.encoders[encoder]] for fitted in decomposer}
+        place = Path(os.path.relpath(folder))
+        if folders := made.get(str(place)) or made.get(str(place.parent)):
+            return folders, {}
+        if place.is_dir():
+            check_model(place)
+        files = sorted(str(path) for path in place.rglob("*") if path.is_file())
+        return [], dict.fromkeys(files or [folder], entry)
+
+    def _mining_neighbours(
+        self,
+        settings: MineSettings,
+        texts: dict[str, str],
+        vectors: dict[str, list[str]],
+        centre: list[str],
+    ) -> dict[str, list[str]]:
+        """The jobs that search each pair of parts, and merge what they have found: a folder for each part of a side."""
+        home = f"mining/{self.name}"
+        about = {"neighborhood": settings.neighborhood}
+        tiles = [
+            [
+                self._add(
+                    "search",
+                    f"{home}/candidates/{row}-{column}",
+                    {"exact_up_to": limit(self.params.device), **about},
+                    inputs={
+                        "texts": list(texts.values()),
+                        "source": [source],
+                        "target": [target],
+                        "centre": centre,
+                    },
+                )
+                for column, target in enumerate(vectors["target"], 1)
+            ]
+            for row, source in enumerate(vectors["source"], 1)
+        ]
+        return {
+            side: [
+                self._add(
+                    "merge",
+                    f"{home}/{side}/neighbours/{number}",
+                    {"side": side, "other": other, **about},
+                    inputs={
+                        "text": [texts[other]],
+                        side: [part],
+                        other: vectors[other],
+                        "centre": centre,
+                        "candidates": list(searches),
+                    },
+                )
+                for number, (part, searches) in enumerate(zip(vectors[side], lines, strict=True), 1)
+            ]
+            for side, other, lines in (
+                ("source", "target", tiles),
+                ("target", "source", zip(*tiles, strict=True)),
+            )
+        }
 
 
 def _trained(method: MethodSettings) -> dict[str, Any]:

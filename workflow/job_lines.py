@@ -22,7 +22,8 @@ FAILED_COMMAND = "RuleException:\nCalledProcessError"
 # Errors that say all in their message; of others, the calls that led there are shown.
 FAULTS = {"WorkflowError", "ConfigError", "DataError"}
 TRACE = re.compile(r'\n  File ".*", line \d+, in .*')
-REPORT = Path("results/report.html")
+# What a user looks at of a result, by the first part of its folder's path.
+SHOWN = {"results": "report: {}/report.html", "mined": "pairs: {}/pairs.tsv"}
 
 
 class JobLines(logging.Formatter):
@@ -92,9 +93,8 @@ class JobLines(logging.Formatter):
             for folder, started in known
             if folder
         ]
-        return "\n".join(
-            [*lines, *(f"report: {REPORT}" for folder, _ in known if folder == str(REPORT.parent))]
-        )
+        shown = [(SHOWN.get(Path(folder).parts[0]), folder) for folder, _ in known if folder]
+        return "\n".join([*lines, *(line.format(folder) for line, folder in shown if line)])
 
 
 def folder_of(output: str) -> str:

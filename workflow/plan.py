@@ -36,12 +36,16 @@ STAGES = {
     "decomposers": ("stack", "decompose"),
     "evaluation": ("evaluate", "finetune", "gather", "report"),
 }
+# Those of a mining, whose results DVC does not keep.
+MINING = ("split", "encode", "centre", "search", "merge", "mine")
 # Files that users name as targets, by verb.
 FILES = {
     "report": "report.html tables.md records.jsonl records.parquet examples.json languages.json metrics.json "
     "plots/corner.csv plots/curves.csv text-maps.npz figures/answer.svg figures/training.svg",
     "tabulate": "{paper}-table.html",
+    "mine": "pairs.tsv pairs.tsv.json",
 }
+PACKED = (".gz", ".zst")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,8 +181,10 @@ class Plan(Grid):
         return [job.receipt for job in chosen if not verbs or job.verb in verbs]
 
     def targets(self) -> Iterator[tuple[str, str]]:
-        """Every path that a user may name as a target, with the receipt of its job."""
+        """Every path that a user may name as a target, with the receipt of its job; parts of a mining are too many."""
         for folder, job in self.jobs.items():
+            if job.verb in MINING and job.verb != "mine":
+                continue
             yield folder, job.receipt
             for name in FILES.get(job.verb, "").split():
                 yield f"{folder}/{name.format(**job.settings)}", job.receipt
@@ -193,8 +199,9 @@ class Plan(Grid):
         Raises:
             ConfigError: it has none, or one that its other settings do not allow.
         """
-        for reason in self.refused.values():
-            raise ConfigError(reason)
+        for folder, reason in self.refused.items():
+            if folder.startswith("tables/"):
+                raise ConfigError(reason)
         tables = [
             self.jobs[folder].receipt for folder in self.tables() if "variants" in self.jobs[folder].settings
         ]
@@ -254,6 +261,13 @@ class Plan(Grid):
         # Evaluations search on a GPU only where it is asked for.
         present = device == "auto" and job.verb != "evaluate" and any(Path("/dev").glob("nvidia[0-9]*"))
         return int(device.startswith("cuda") or present) * self.processes(key)
+
+    def text_mb(self) -> int:
+        """The size of both texts to mine; of a packed one, four times its file."""
+        settings = self.preset.mine
+        paths = [Path(path) for path in (settings.source, settings.target)] if settings else []
+        sizes = [path.stat().st_size * (4 if path.suffix in PACKED else 1) for path in paths if path.exists()]
+        return sum(sizes) // 2**20
 
     def processes(self, key: str) -> int:
         """How many processes train an encoder together; 1 for other jobs."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import platform
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import get_ident
+from typing import Any
 
 from orthoglot.file_lock import locked
 
@@ -83,6 +85,14 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
     _finish(partial)
     os.replace(partial, path)
+
+
+def write_summary(output: Path, summary: Mapping[str, Any]) -> None:
+    """Write OUTPUT.json; nothing where the output is standard output."""
+    if str(output) == "-":
+        return
+    with replacing(output.with_name(output.name + ".json")) as partial:
+        partial.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def check_no_folder(path: Path) -> None:

@@ -241,7 +241,7 @@ def test_without_a_threshold_one_is_suggested_with_what_it_keeps(
     suggested = about["suggested_threshold"]
     kept = [row for row in rows if float(row[0]) >= suggested - 1e-6]
     assert len(set(BOTH) - {(row[1], row[2]) for row in kept}) <= 3
-    lines = [record.getMessage() for record in caplog.records if record.name == "orthoglot.cli.mine"]
+    lines = [record.getMessage() for record in caplog.records if record.name == "orthoglot.apply.mined_file"]
     table = [line.split() for line in lines[1:]]
     assert f"Suggested is {suggested:.4f}" in lines[0]
     assert table[0] == ["threshold", "pairs"]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from engine_runs import digests, folders
+from mining_texts import mining_model, write_texts
 from real_run import LINKED
 from slurm_cluster import GPUS, SlurmCluster, missing
 from small_checkpoint import write_checkpoint
@@ -137,6 +138,36 @@ def test_jobs_that_are_cancelled_or_killed_change_no_byte(
     # One that ends just before it is killed is not lost.
     assert len(lost) == LOST
     assert cluster.submitted() >= done + LOST // 2
+
+
+def test_mining_whose_jobs_are_cancelled_or_killed_gives_the_bytes_of_one_command(
+    fresh: Workspace, cluster: SlurmCluster, tmp_path: Path
+) -> None:
+    workspace, draw = fresh.copy(tmp_path / "w"), random.Random(2)
+    mining_model(workspace.folder / "texts/model")
+    texts = "texts/en text.txt", "texts/gn.txt"
+    write_texts(*(workspace.folder / text for text in texts), 8_500)
+    given = f"source={texts[0]}", f"target={texts[1]}", "parts=2", "model=texts/model", "device=cpu"
+    lost: list[str] = []
+    for _ in range(20):
+        process = workspace.start(*cluster.inside, *WITHOUT, "mined", "--config", *given)
+        while process.poll() is None:
+            running = cluster.jobs("RUNNING")
+            done = len(list(workspace.folder.glob("mining/**/receipt/*.json")))
+            # The losses are spread over the fifteen jobs before the last.
+            if running and len(lost) < LOST // 2 and done >= 4 * len(lost):
+                lost.append(draw.choice(running))
+                (cluster.kill if draw.random() < 0.5 else cluster.cancel)(lost[-1])
+            time.sleep(draw.uniform(3, 10))
+        text = process.finish()
+        if process.returncode == 0:
+            break
+    assert process.returncode == 0, text
+    assert len(lost) >= 3
+    command = "orthoglot", "mine", *texts, "--model", "texts/model", "--device", "cpu", "--threads", "1"
+    workspace.run(*command, "-o", "one.tsv")
+    pairs = (workspace.folder / "mined/mini/pairs.tsv").read_bytes()
+    assert pairs == (workspace.folder / "one.tsv").read_bytes()
 
 
 @ACCOUNTED

@@ -51,6 +51,12 @@ CHANGES: dict[str, dict[tuple[str, ...], Any]] = {
     "seeds": {("presets", "mini", "seeds"): [7]},
     "splits": {("presets", "mini", "splits", "max_test"): 7},
     "loss": {("loss",): "dream"},
+    "mine": {
+        ("presets", "mini", "mine", "parts"): 2,
+        ("presets", "mini", "mine", "neighborhood"): 2,
+        ("presets", "mini", "mine", "precision"): "bfloat16",
+        ("presets", "mini", "mine", "threshold"): 1.1,
+    },
 }
 
 
@@ -64,6 +70,7 @@ def complete(values: Values) -> Values:
     mini["embedding"]["unseen_languages"] = True
     mini["methods"].append("langsae")  # which no stack takes
     mini["decomposition"]["stacked"] = True
+    mini["mine"] = {"source": "en.txt", "target": "gn.txt", "parts": 1}
     mini["fine_tuning"] = {"benchmarks": ["mini-topics"], "encoders": ["ems-mini"]}
     values["presets"]["oracle"]["corpora"].append("multi30k")
     return values

@@ -11,7 +11,7 @@ import shlex
 
 wildcard_constraints:
     **dict.fromkeys(
-        "preset corpus benchmark entry pair language tokens encoder method stack paper variant seed".split(),
+        "preset corpus benchmark entry pair language tokens encoder method stack paper variant seed side number tile".split(),
         "[^/]+",
     ),
     key="[0-9a-f]{16}",
@@ -74,6 +74,11 @@ def gpu(wildcards):
 def cores(wildcards):
     """Resource function: how many threads the job of an encoder takes."""
     return plan.threads(wildcards.key) or workflow.cores
+
+
+def mining_mb(wildcards):
+    """Resource function: memory of a job with a part of both texts: vectors and candidates take up to 100 times its bytes."""
+    return 4000 + 100 * plan.text_mb() // plan.preset.mine.parts
 
 
 def receipts_of(job, names):

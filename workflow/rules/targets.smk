@@ -64,3 +64,9 @@ for kind in ENCODER_PAPERS:
             f"ablation_{kind.replace('-', '_')}"
         input:
             lambda wildcards, kind=kind: plan.job(f"tables/{kind}").receipt,
+
+
+# The pairs of two texts: --config source=en.txt target=sw.txt, or `mine` in the preset.
+rule mined:
+    input:
+        lambda wildcards: plan.job(f"mined/{plan.name}").receipt,

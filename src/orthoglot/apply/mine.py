@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -17,17 +15,14 @@ from orthoglot.apply.expected import Decoys
 from orthoglot.apply.model import Model
 from orthoglot.apply.scored import has_letter
 from orthoglot.apply.text_vectors import text_vectors, with_own_mean
-from orthoglot.atomic import replacing
 from orthoglot.decomposers.own_mean import adaptable, mean_shift, sums
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.search.exact_or_cells import check_search, search
 from orthoglot.search.margins import Margin, Mined, Strategy, both_cosines, candidates, mine_neighbours
+from orthoglot.search.neighbours import Nearest
 from orthoglot.text.bitext import SIDES
 from orthoglot.text.keys import normalised
 from orthoglot.usable_vectors import not_finite
-
-BINS = 20  # of the histogram of margins
-COLUMNS = ("margin", "source", "target")  # of mined and aligned pairs
 
 
 class Side(NamedTuple):
@@ -101,6 +96,23 @@ def mine(
             raise DataError(f"{name}: vector {wrong[0]} (from 0) is not finite")
     neighbours, facts = search(x, y, neighborhood, device=device, threads=threads, memory=memory)
     cosine = both_cosines(x, y, neighbours)
+    pairs, promise = pairs_of(
+        neighbours, cosine, margin=margin, retrieval=retrieval, threshold=threshold, best=best
+    )
+    return pairs, facts | promise
+
+
+def pairs_of(
+    neighbours: Nearest,
+    cosine: Nearest,
+    *,
+    margin: Margin = "ratio",
+    retrieval: Strategy = "max",
+    threshold: float | None = None,
+    best: int = 1,
+) -> tuple[Mined, dict[str, Any]]:
+    """`mine` by the neighbours of both sides and the cosines with them; the facts are what is expected of the pairs."""
+    facts: dict[str, Any] = {}
     if best > 1:
         pairs = candidates(neighbours, cosine, margin, best)
         pairs = Mined(*(column[np.argsort(-pairs.margins, kind="stable")] for column in pairs))
@@ -168,14 +180,6 @@ def side_vectors(
     return vectors[0], vectors[1]
 
 
-def write_summary(output: Path, summary: Mapping[str, Any]) -> None:
-    """Write OUTPUT.json; nothing where the output is standard output."""
-    if str(output) == "-":
-        return
-    with replacing(output.with_name(output.name + ".json")) as partial:
-        partial.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
 def obvious(pairs: Iterable[tuple[str, str]], count: int) -> tuple[np.ndarray, np.ndarray]:
     """Which of so many pairs are no translation whatever their margin, and which have a side without a letter.
 
@@ -186,21 +190,3 @@ def obvious(pairs: Iterable[tuple[str, str]], count: int) -> tuple[np.ndarray, n
         copies[number] = normalised(source) == normalised(target)
         wordless[number] = not (has_letter(source) and has_letter(target))
     return copies | wordless, wordless
-
-
-def about_pairs(pairs: Iterable[tuple[str, str]], margins: np.ndarray) -> dict[str, Any]:
-    """What a reader checks before believing the pairs: copies, the ratio of lengths, a histogram of margins."""
-    ratios, copies = array("d"), 0
-    for source, target in pairs:
-        ratios.append(len(source) / len(target))
-        copies += normalised(source) == normalised(target)
-    if not ratios:
-        return {"pairs": 0}
-    low, middle, high = np.quantile(ratios, [0.05, 0.5, 0.95]).round(3).tolist()
-    counts, edges = np.histogram(margins, bins=BINS)
-    return {
-        "pairs": len(ratios),
-        "copies": copies,
-        "length_ratio": {"5%": low, "median": middle, "95%": high},
-        "margins": {"edges": edges.round(4).tolist(), "counts": counts.tolist()},
-    }

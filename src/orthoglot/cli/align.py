@@ -68,7 +68,8 @@ def align(
     import numpy as np
 
     from orthoglot.apply.documents import document_vectors, links_of, printable, read_folders, row_of
-    from orthoglot.apply.mine import COLUMNS, about_pairs, write_summary
+    from orthoglot.apply.mined_file import COLUMNS, about_pairs
+    from orthoglot.atomic import write_summary
     from orthoglot.progress import EarlyMeter
 
     folders = read_folders(source, target, spoken)

@@ -91,8 +91,8 @@ def encode(
         # Only now the libraries that take seconds: an absent text fails at once.
         import numpy as np
 
-        from orthoglot.apply.mine import write_summary
         from orthoglot.apply.text_vectors import write_shifted, write_vectors
+        from orthoglot.atomic import write_summary
         from orthoglot.decomposers.own_mean import adaptable, mean_shift, sums
         from orthoglot.formats.rows import codes_of
 

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from orthoglot.cli import options
 from orthoglot.errors import ConfigError
-
-if TYPE_CHECKING:
-    import numpy as np
-
-logger = logging.getLogger(__name__)
-AT_ONCE = 1 << 16  # pairs that are written
-SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)  # of the pairs, which the thresholds of a table keep
 
 
 def mine(
@@ -77,7 +68,7 @@ def mine(
     options.check_lines(*paths)
     options.check_model(model)
     from orthoglot.apply.early_checks import check_best
-    from orthoglot.formats.rows import check_output, codes_of, write_rows
+    from orthoglot.formats.rows import check_output, codes_of
     from orthoglot.text.bitext import read_sentences
 
     tags = source_language, target_language
@@ -87,18 +78,12 @@ def mine(
     texts = [list(read_sentences(path)) for path in paths]
 
     # Only now the libraries that take seconds.
-    import numpy as np
-
     from orthoglot.apply import mine as mining
-    from orthoglot.apply.calibration import Calibration, percent
+    from orthoglot.apply.calibration import Calibration
+    from orthoglot.apply.mined_file import write_pairs
     from orthoglot.decomposers.own_mean import adaptable
-    from orthoglot.search.margins import Mined
 
     ours, theirs = (mining.distinct(lines, str(path)) for lines, path in zip(texts, paths, strict=True))
-
-    def texts_of(pairs: Mined) -> Iterator[tuple[str, str]]:
-        return ((ours.sentences[i], theirs.sentences[j]) for i, j in zip(*pairs[:2], strict=True))
-
     opened = options.open_model(model, device, threads, part, precision)
     identity, view = opened.model.identity, opened.part
     known = Calibration.load(calibration) if calibration else None
@@ -129,66 +114,20 @@ def mine(
             opened.model, (ours, theirs), folder, **vector_options, device=opened.search["device"]
         )
         pairs, facts = mining.mine(*vectors, **search_options)
-        # Copies and pairs without letters are no translations: they lead no list.
-        last, wordless = mining.obvious(texts_of(pairs), len(pairs.margins))
-        order = np.argsort(last, kind="stable")
-        pairs, last = Mined(*(column[order] for column in pairs)), last[order]
-        chances = np.where(last, 0.0, known.probability(pairs.margins)) if known else pairs.margins
-        names = [*mining.COLUMNS]
-        if numbers:
-            names += ["source_line", "target_line"]
-        if known:
-            names.append("probability")
-
-        def rows() -> Iterator[list[Any]]:
-            for start in range(0, len(last), AT_ONCE):
-                batch = (column[start : start + AT_ONCE].tolist() for column in (*pairs, chances))
-                for i, j, value, chance in zip(*batch, strict=True):
-                    row = [value, ours.sentences[i], theirs.sentences[j]]
-                    if numbers:
-                        row += [ours.lines[i], theirs.lines[j]]
-                    if known:
-                        row.append(chance)
-                    yield row
-
-        write_rows(output, names, rows(), languages=tags, places=(1, 2), safe=safe_csv)
-        summary = {
-            "source": ours.counts(),
-            "target": theirs.counts(),
-            **mining.about_pairs(texts_of(pairs), pairs.margins),
-            "without_letters": int(wordless.sum()),
+        about = {
             "options": {**vector_options, **search_options, "precision": precision},
             "model": identity,
             **facts,
         }
-        mining.write_summary(output, summary)
-    about = "" if output == options.STANDARD else f"; about them: {output}.json"
-    if threshold is None and best == 1:
-        _log_thresholds(pairs.margins[~last], facts.get("suggested_threshold"))
-    if last.any():
-        logger.info("last in the output: %d copies or pairs without letters", last.sum())
-    expected = facts.get("expected_precision")
-    promise = f", expected precision {percent(expected)}" if expected else ""
-    options.say(f"{len(pairs.margins)} pairs{promise}: {output}{about}")
-
-
-def _log_thresholds(margins: np.ndarray, suggested: float | None) -> None:
-    """Log how many pairs thresholds would keep, the highest first, and which one is suggested; margins (P,) fall."""
-    if suggested is None:
-        logger.info("no --threshold is given, and none can be suggested: orthoglot calibrate learns one")
-    else:
-        logger.info(
-            "no --threshold is given, so all pairs are written. Suggested is %.4f, a rough guess; orthoglot calibrate "
-            "learns one",
-            suggested,
+        line = write_pairs(
+            output,
+            (ours, theirs),
+            pairs,
+            about,
+            numbers=numbers,
+            known=known,
+            languages=tags,
+            safe=safe_csv,
         )
-    ranks = {max(0, round(share * len(margins)) - 1) for share in SHARES}
-    thresholds = {float(margins[rank]) for rank in ranks} if len(margins) else set()
-    if suggested is not None:
-        thresholds.add(suggested)
-    rows = [("threshold", "pairs", "")]
-    for value in sorted(thresholds, reverse=True):
-        mark = "suggested" if value == suggested else ""
-        rows.append((f"{value:.4f}", str((margins >= value).sum()), mark))
-    for row in rows:
-        logger.info("{:>11}  {:>8}  {}".format(*row).rstrip())
+    summary = "" if output == options.STANDARD else f"; about them: {output}.json"
+    options.say(f"{line}: {output}{summary}")

@@ -62,6 +62,19 @@ def search(
     """
     if len(x) * len(y) <= limit(device):
         return Neighbours(nearest(x, y, k, device=device), {"search": "exact"})
+    return search_cells(x, y, k, device=device, threads=threads, memory=memory)
+
+
+def search_cells(
+    x: np.ndarray,
+    y: np.ndarray,
+    k: int,
+    *,
+    device: str = "cpu",
+    threads: int = 1,
+    memory: float = 1.0,
+) -> Neighbours:
+    """The k nearest neighbours both ways in cells, with the recall, however few there are; as of `search`."""
     sides = (x, y), (y, x)
     neighbours = [_approximate(*side, k, device, threads, memory) for side in sides]
     recalls = [_recall(*side, rows, device) for side, rows in zip(sides, neighbours, strict=True)]

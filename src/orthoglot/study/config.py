@@ -28,6 +28,7 @@ from orthoglot.study.corpora.kinds.opus import OpusSettings
 from orthoglot.study.corpora.patterns import name_of
 from orthoglot.study.finetuning.settings import FINE_TUNED, RECIPES, FineTuningSettings, Stage
 from orthoglot.study.finetuning.stages import can_be_taught, refusal, stages
+from orthoglot.study.mining.settings import MineSettings
 from orthoglot.study.pretraining import kinds as encoder_kinds
 from orthoglot.study.pretraining.kinds.ems import EmsSettings
 from orthoglot.study.pretraining.settings import EncoderNetwork, TrainingSettings
@@ -115,6 +116,8 @@ class Preset(Settings):
     """Which encoders are trained further, with a head, on which benchmarks; null for none."""
     ablations: list[Ablation] = []
     """Encoders whose variants `snakemake ablation` compares, at most one of each kind."""
+    mine: MineSettings | None = None
+    """What `snakemake mined` mines; null for nothing."""
 
     @model_validator(mode="after")
     def _each_name_once(self) -> Self:
@@ -461,11 +464,16 @@ def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Params:
 
     Args:
         path: params.yaml; the catalogue is the folder `catalogue` next to it, or the one that comes with orthoglot.
-        overrides: values that replace those of the file, such as {"loss": "seed"}.
+        overrides: values that replace those of the file, such as {"loss": "seed"}. Those of `MineSettings` are of the
+            selected preset's `mine`.
     Raises:
         ConfigError: one line with the file, the key, what is wrong and, for an unknown name, the nearest known one.
     """
-    values = merged(mapping(path), overrides or {})
+    overrides = dict(overrides or {})
+    mine = {name: overrides.pop(name) for name in MineSettings.model_fields if name in overrides}
+    values = merged(mapping(path), overrides)
+    if mine and (preset := values.get("preset")) in values.get("presets", {}):
+        values = merged(values, {"presets": {preset: {"mine": mine}}})
     complete = values | {name: section(name, values, path) for name in CATALOGUES}
     with naming_file(values, path):
         return check(complete)

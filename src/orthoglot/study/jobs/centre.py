@@ -1,0 +1,36 @@
+"""What is added to the vectors of each text that is mined, so that it has its own mean."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from orthoglot.decomposers.base import load_decomposer
+from orthoglot.decomposers.own_mean import mean_shift
+from orthoglot.errors import DataError
+from orthoglot.study.jobs.job import Job
+from orthoglot.study.mining.parts import MODEL, SUMS
+from orthoglot.text.bitext import SIDES
+
+
+def run(job: Job) -> None:
+    """Do the job; without an own mean, only what encoded the texts is kept."""
+
+    def work(output: Path) -> None:
+        every = [folder for side in SIDES for folder in job.folders(side)]
+        if len({(folder / MODEL).read_bytes() for folder in every}) > 1:
+            raise DataError(
+                f"{every[0]}: another model than that of other parts; remove it, and run snakemake again"
+            )
+        shutil.copy(every[0] / MODEL, output / MODEL)
+        if not (every[0] / SUMS).exists():
+            return
+        decomposer = load_decomposer(every[0])
+        decomposer.save(output)
+        for side in SIDES:
+            total = np.concatenate([np.load(folder / SUMS) for folder in job.folders(side)])
+            np.save(output / f"{side}.npy", mean_shift(total, decomposer))
+
+    job.run(work)

@@ -1,0 +1,1 @@
+"""Mining of two texts by jobs of the workflow."""

@@ -1,0 +1,54 @@
+"""Settings of a mining by jobs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from orthoglot.apply.early_checks import check_best
+from orthoglot.encoders.settings import Precision
+from orthoglot.search.margins import Margin, Strategy
+from orthoglot.settings import Count, Language, Settings
+
+File = Annotated[str, Field(min_length=1)]
+
+
+class MineSettings(Settings):
+    """Two texts that `snakemake mined` mines; most are options of `orthoglot mine`, with its defaults."""
+
+    source: File
+    """UTF-8 text, a sentence per line, plain, .gz or .zst."""
+    target: File
+    """The same in the other language."""
+    source_language: Language | None = None
+    """Language code, where the model needs it."""
+    target_language: Language | None = None
+    """Language code, where the model needs it."""
+    model: File | None = None
+    """Folder of a model; the ready model if null. One that a job of the preset makes is made first."""
+    parts: Count = 8
+    """Parts of each text. Each part is a job that encodes, and each pair of parts one that searches."""
+    part: Literal["sentence", "meaning", "language"] | None = None
+    """Which vectors; if null meaning, or sentence of an encoder."""
+    precision: Precision = "float32"
+    """What the encoder computes in."""
+    own_mean: bool = True
+    """Whether each text has its own mean (PLDA)."""
+    neighborhood: Count = 4
+    """Neighbours of a margin."""
+    margin: Margin = "ratio"
+    """A cosine over, or minus, the mean of its neighbours', or as it is."""
+    retrieval: Strategy = "max"
+    """Both ways one to one; what both propose; what one side proposes."""
+    threshold: float | None = None
+    """Least margin to keep; all if null."""
+    best: Count = 1
+    """Pairs of each source sentence, with `retrieval: forward`."""
+    numbers: bool = False
+    """Whether the numbers of lines are further columns."""
+
+    @model_validator(mode="after")
+    def _best_fits(self) -> Self:
+        check_best(self.best, self.retrieval, self.neighborhood)
+        return self

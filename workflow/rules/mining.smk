@@ -1,0 +1,150 @@
+# Mining of two texts (docs/mine.md#mine-on-several-machines). `--set-threads encode=8 search=8` gives jobs more threads.
+
+
+# The distinct sentences of a text in parts
+rule split:
+    output:
+        made("mining/{preset}/{side}/text"),
+    log:
+        log_of("mining/{preset}/{side}/text"),
+    benchmark:
+        benchmark_of("mining/{preset}/{side}/text")
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards: 2000 + plan.text_mb() // 4,
+        runtime=240,
+    params:
+        job=job,
+        settings=["mine"],
+    shell:
+        "orthoglot study job split <<< {params.job:q} 2>&1 | to_log {log:q}"
+
+
+# The vectors of a part
+rule encode:
+    input:
+        text=done("mining/{preset}/{side}/text"),
+        model=done(
+            "models/{preset}/encoders/{encoder}",
+            "models/{preset}/decomposers/{encoder}/{method}",
+        ),
+    output:
+        made("mining/{preset}/{side}/vectors/{number}"),
+    log:
+        log_of("mining/{preset}/{side}/vectors/{number}"),
+    benchmark:
+        benchmark_of("mining/{preset}/{side}/vectors/{number}")
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, threads: 6000 + 2000 * threads,
+        runtime=1440,
+        gpu=gpu,
+    params:
+        job=job,
+        settings=["mine"],
+    shell:
+        "OMP_NUM_THREADS={threads} orthoglot study job encode <<< {params.job:q} 2>&1 | to_log {log:q}"
+
+
+# What gives each text its own mean
+rule centre:
+    input:
+        vectors=done("mining/{preset}/{side}/vectors/{number}"),
+    output:
+        made("mining/{preset}/centre"),
+    log:
+        log_of("mining/{preset}/centre"),
+    benchmark:
+        benchmark_of("mining/{preset}/centre")
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    params:
+        job=job,
+        settings=[],
+    shell:
+        "orthoglot study job centre <<< {params.job:q} 2>&1 | to_log {log:q}"
+
+
+# A part of the source in a part of the target, and the other way
+rule search:
+    input:
+        texts=done("mining/{preset}/{side}/text"),
+        vectors=done("mining/{preset}/{side}/vectors/{number}"),
+        centre=done("mining/{preset}/centre"),
+    output:
+        made("mining/{preset}/candidates/{tile}"),
+    log:
+        log_of("mining/{preset}/candidates/{tile}"),
+    benchmark:
+        benchmark_of("mining/{preset}/candidates/{tile}")
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    resources:
+        mem_mb=mining_mb,
+        runtime=720,
+        gpu=gpu,
+    params:
+        job=job,
+        settings=["mine"],
+    shell:
+        "OMP_NUM_THREADS={threads} orthoglot study job search <<< {params.job:q} 2>&1 | to_log {log:q}"
+
+
+# The neighbours of a part in the whole other text
+rule merge:
+    input:
+        texts=done("mining/{preset}/{side}/text"),
+        vectors=done("mining/{preset}/{side}/vectors/{number}"),
+        centre=done("mining/{preset}/centre"),
+        candidates=done("mining/{preset}/candidates/{tile}"),
+    output:
+        made("mining/{preset}/{side}/neighbours/{number}"),
+    log:
+        log_of("mining/{preset}/{side}/neighbours/{number}"),
+    benchmark:
+        benchmark_of("mining/{preset}/{side}/neighbours/{number}")
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    resources:
+        mem_mb=mining_mb,
+        runtime=240,
+    params:
+        job=job,
+        settings=["mine"],
+    shell:
+        "orthoglot study job merge <<< {params.job:q} 2>&1 | to_log {log:q}"
+
+
+# The pairs, by falling margin
+rule mine:
+    input:
+        texts=done("mining/{preset}/{side}/text"),
+        centre=done("mining/{preset}/centre"),
+        neighbours=done("mining/{preset}/{side}/neighbours/{number}"),
+    output:
+        made("mined/{preset}"),
+    log:
+        log_of("mined/{preset}"),
+    benchmark:
+        benchmark_of("mined/{preset}")
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards: 4000 + 8 * plan.text_mb(),
+        runtime=720,
+    params:
+        job=job,
+        settings=["mine"],
+    shell:
+        "orthoglot study job mine <<< {params.job:q} 2>&1 | to_log {log:q}"
