@@ -130,15 +130,15 @@ def test_an_interrupted_encoding_goes_on(
     model, sentences = load(encoder, device="cpu"), [source for source, _ in PAIRS]
     whole = text_vectors(model, sentences, tmp_path / "whole.npy", part="sentence", block=20)
     encoded = []
-    encode = model.encode
+    encode = Model.encode
 
-    def fragile(rows: list[str], **options: Any) -> np.ndarray:
+    def fragile(self: Model, rows: list[str], **options: Any) -> np.ndarray:
         encoded.extend(rows)
         if len(encoded) == 60:
             raise KeyboardInterrupt
-        return encode(rows, **options)
+        return encode(self, rows, **options)
 
-    monkeypatch.setattr(model, "encode", fragile)
+    monkeypatch.setattr(Model, "encode", fragile)
     for _ in range(2):
         try:
             again = text_vectors(model, sentences, tmp_path / "again.npy", part="sentence", block=20)
