@@ -149,10 +149,10 @@ class Vectors:
         part_of = np.searchsorted(self._starts, flat, side="right") - 1
         for part in np.unique(part_of):
             places = np.flatnonzero(part_of == part)
-            found = self._parts[part][flat[places] - self._starts[part]]
+            stored = self._parts[part][flat[places] - self._starts[part]]
             if self._decomposer is not None and self._shift is not None:
-                found = shifted(found, self._decomposer, self._shift)
-            vectors[places] = found
+                stored = shifted(stored, self._decomposer, self._shift)
+            vectors[places] = stored
         return vectors.reshape(*numbers.shape, self.shape[1])
 
     def array(self) -> np.ndarray:
