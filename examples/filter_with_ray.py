@@ -1,8 +1,9 @@
 """Filter translations in Ray Data as `orthoglot filter` does, see docs/curation-engines.md.
 
-    python filter_with_ray.py web texts/good my-model en nl 0.5
+    python filter_with_ray.py web texts/good my-model en nl 0.5 8
 
-`web` is a folder of Parquet files with the columns `en` and `nl`; `texts/good` becomes one.
+`web` is a folder of Parquet files with the columns `en` and `nl`; `texts/good` becomes one. The last number is how many
+workers there may be: fewer than processors, as Ray reads and writes with one.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ class GoodTranslations:
 if __name__ == "__main__":
     import ray
 
-    read, written, model, source, target, threshold = sys.argv[1:]
+    read, written, model, source, target, threshold, workers = sys.argv[1:]
     ray.data.read_parquet(read).map_batches(
         GoodTranslations,
         fn_constructor_args=(model, source, target, float(threshold)),
         batch_format="pyarrow",
         batch_size=4096,
-        compute=ray.data.ActorPoolStrategy(min_size=1, max_size=2),
+        compute=ray.data.ActorPoolStrategy(min_size=1, max_size=int(workers)),
     ).write_parquet(written)

@@ -653,11 +653,16 @@ class Grid:
         if folder is None:
             return [], {}
         made = {encoder: [encoder] for encoder in self.encoders.values()}
-        for (encoder, _), decomposer in self.decomposers.items():
-            made |= {fitted: [fitted, self.encoders[encoder]] for fitted in decomposer}
+        for (encoder, method), folders in self.decomposers.items():
+            seeds = self.preset.seeds if self.params.methods[method].terms else self.preset.seeds[:1]
+            for fitted in folders:
+                needed = [fitted, self.encoders[encoder]]
+                made |= {f"{fitted}/seed{seed}": needed for seed in seeds}
         place = Path(os.path.relpath(folder))
-        if folders := made.get(str(place)) or made.get(str(place.parent)):
-            return folders, {}
+        if str(place) in made:
+            return made[str(place)], {}
+        if place.is_relative_to(f"models/{self.name}"):
+            raise ConfigError(f"model: no job of the preset makes {place}; e.g. {max(made)} is made")
         if place.is_dir():
             check_model(place)
         files = sorted(str(path) for path in place.rglob("*") if path.is_file())

@@ -18,6 +18,7 @@ from typing import Any
 
 from grid import Grid, Work
 from orthoglot import receipts
+from orthoglot.apply import ready
 from orthoglot.catalogue_entries import closest
 from orthoglot.encoders import kinds
 from orthoglot.encoders.segmentation import open_segmenter
@@ -132,7 +133,7 @@ class Plan(Grid):
         return job
 
     def check_files(self, job: Job) -> None:
-        """Raise ConfigError if a file of the user's, or a package or program that the job uses, is absent."""
+        """Raise ConfigError if a file of the user's, or a package, program or model that the job uses, is absent."""
         for source in job.settings.get("sources", []):
             for name, package in source.get("packages", {}).items():
                 try:
@@ -142,6 +143,8 @@ class Plan(Grid):
         if job.verb == "tokenise" and job.settings["tokenizer"]:
             for segmenter in sorted({*job.settings["tokenizer"]["segmenters"].values()}):
                 open_segmenter(segmenter)
+        if job.verb == "encode" and job.settings["number"] == 1 and not job.settings["model"]:
+            ready.default()
         for path, entry in job.own.items():
             if not Path(path).is_file():
                 section, _, name = entry.partition(".")
@@ -165,7 +168,7 @@ class Plan(Grid):
             "inputs": inputs,
             "selects": job.selects,
             "files": job.files,
-            # What follows is not part of the key, as it decides no result.
+            # What follows is not part of the key, as it decides no result, but for how large a mining is exact.
             "device": self.params.device,
             "api": os.environ.get("ORTHOGLOT_OPUS_API", self.params.opus_api),
             "frozen": job.verb == "embed" and self._frozen(job),

@@ -5,14 +5,16 @@ python measurements/small-ems/quarter_hour.py pack FILE                      # t
 python measurements/small-ems/quarter_hour.py train FILE --output FOLDER     # on the GPU, with this source tree
 python measurements/small-ems/quarter_hour.py train FILE --output FOLDER --minutes 2 --width 256
 
-`train` leaves FOLDER/result.json. It may be killed at any moment: the same command goes on where it was, and time that
-was used is not given again. The number of steps follows from a trial of PILOT steps, so that the learning rate has
-fallen to 0 when the time is over; if it is over before, the weights of that moment are measured.
+`train` leaves FOLDER/result.json. It may be killed at any moment: the same command goes on where it was. Steps that
+were saved keep their time; what was not saved, and the opening, take theirs again. The number of steps follows from a
+trial of PILOT steps, so that the learning rate has fallen to 0 when the time is over; if it is over before, the weights
+of that moment are measured, and the loss curve ends at the last save.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import logging
 import math
@@ -304,13 +306,18 @@ class Measurement:
         self.method = MethodSettings.model_validate(described["method"])
         settings = EmsSettings.model_validate(described["encoder"])
         self.settings = settings if width is None else of_width(settings, width)
+        self.chosen = {
+            "minutes": minutes,
+            "width": self.settings.network.width,
+            "device": device,
+            "file": hashlib.sha256(file.read_bytes()).hexdigest(),
+        }
 
     def measure(self) -> None:
         """All stages that are missing."""
         self.stage("trial", self.try_out)
-        chosen = {"minutes": self.minutes, "width": self.settings.network.width}
-        if (before := self.facts("trial")["chosen"]) != chosen:
-            sys.exit(f"{self.place} is of {before}, not of {chosen}; name another folder")
+        if (before := self.facts("trial")["chosen"]) != self.chosen:
+            sys.exit(f"{self.place} is of {before}, not of {self.chosen}; name another folder")
         encoder = self.stage("training", self.train) / "encoder"
         embeddings = self.stage("vectors", partial(self.embed, encoder)) / "store"
         fitted = self.stage(METHOD, partial(self.fit, encoder, embeddings)) / "seed1"
@@ -366,7 +373,7 @@ class Measurement:
             **rates(trained.read, step * PILOT, products),
             "products, TFLOP/s": products / 1e12,
             "planned steps": steps,
-            "chosen": {"minutes": self.minutes, "width": self.settings.network.width},
+            "chosen": self.chosen,
         }
 
     def train(self, output: Path) -> dict[str, Any]:
@@ -446,6 +453,8 @@ def main() -> None:
     training.add_argument("--width", type=int, help="of the network, a multiple of 64; the default is 512")
     training.add_argument("--device", default="cuda", help="cpu tries the command")
     chosen = parser.parse_args()
+    if chosen.verb == "train" and chosen.width is not None and (chosen.width < HEAD or chosen.width % HEAD):
+        parser.error(f"--width {chosen.width}: give a multiple of {HEAD}")
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     if chosen.verb == "pack":
         pack(prepared_by_the_workflow(), chosen.file)

@@ -117,9 +117,9 @@ def test_the_engine_keeps_the_rows_of_the_command(
         pytest.skip("there is no Java, which Spark needs")
     command = [sys.executable, ROOT / f"examples/{program}.py", web.folder, tmp_path / "good", web.model]
     environment = os.environ | {"RAY_USAGE_STATS_ENABLED": "0", "SPARK_LOCAL_IP": "127.0.0.1"}
-    done = subprocess.run(
-        [*map(str, command), SOURCE, TARGET, str(THRESHOLD)], env=environment, capture_output=True, text=True
-    )
+    workers = ["1"] if package == "ray" else []
+    command += [SOURCE, TARGET, THRESHOLD, *workers]
+    done = subprocess.run([*map(str, command)], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     table = pq.read_table(tmp_path / "good")
     assert sorted(table["id"].to_pylist()) == web.kept

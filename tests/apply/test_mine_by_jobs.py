@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -243,7 +244,7 @@ def test_parts_have_the_sentences_of_one_command(
         f"{' ' * int(number % 2)}s{number}" if number % 7 else " " for number in rng.integers(900, size=3000)
     ]
     text, output, scratch = tmp_path / "text", tmp_path / "out", tmp_path / "scratch"
-    text.write_text("\n".join(lines))
+    text.write_bytes(gzip.compress("\n".join(lines).encode()))
     output.mkdir()
     scratch.mkdir()
     parts.split(text, count, output, scratch)
@@ -324,6 +325,20 @@ def test_a_model_that_a_job_of_the_preset_makes_is_made_first(planned: Mine) -> 
     assert (job.inputs["model"], [*job.files]) == ([], ["src/orthoglot/apply/ready.safetensors"])
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        "models/mini/decomposers/ems-mini/seed",
+        "models/mini/decomposers/ems-mini/centering/seed2",
+        "models/mini/decomposers/ems-mini/nonsense/seed1",
+        "models/mini/encoders/ems-mini/seed1",
+    ],
+)
+def test_a_model_that_no_job_of_the_preset_makes_is_refused(model: str, planned: Mine) -> None:
+    with pytest.raises(ConfigError, match=f"no job of the preset makes {model}; e.g. models/mini/"):
+        planned(model=model).job("mined/mini")
+
+
 def due(plan: Plan) -> set[str]:
     """What would run, with N for the numbers of parts."""
     return {re.sub(r"/[\d-]+$", "/N", folder) for folder in wanted(plan) if not plan.done(folder)}
@@ -401,7 +416,9 @@ def test_parts_of_two_models_are_not_searched(mined: Mine, planned: Mine) -> Non
 
         patch.setattr(Model, "load", other)
         run(plan, "mining/mini/target/vectors/2")
-    with pytest.raises(DataError, match="another model than that of other parts"):
+    with pytest.raises(
+        DataError, match=r"^mining/mini/target/vectors/2: another model than that of other parts"
+    ):
         run(planned(parts=2), "mining/mini/centre")
 
 

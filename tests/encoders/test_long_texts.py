@@ -123,6 +123,16 @@ def test_the_next_block_is_tokenised_while_the_device_encodes(
     assert StandIn.events.count("tokenises") == 6
 
 
+def test_a_long_text_is_encoded_in_the_batches_of_a_gpu(made: Callable[..., StandIn], tmp_path: Path) -> None:
+    text = sentences(800)
+    for device, batches in ((CPU, 2), (DEVICE, 1)):
+        encoder = made(device)
+        tokens = int(encoder.tokens(text, "").lengths.sum())
+        assert 2048 < tokens < 16_384
+        text_vectors(Model(encoder, None, "m"), text, tmp_path / f"{device}.npy", part="sentence", block=800)
+        assert min(StandIn.events.count("encodes"), 2) == batches
+
+
 def test_threads_tokenise_and_encode_one_at_a_time(made: Callable[..., StandIn], tmp_path: Path) -> None:
     stored(made(DEVICE), sentences(40 * BLOCK), tmp_path / "v.npy")
     for work in ("tokenise", "encode"):

@@ -70,7 +70,7 @@ def test_a_stack(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = [stack.Entry(catalogue.method(name), recipe, name, seed) for name in names for seed in (1, 2)]
     with pytest.raises(
         DataError,
-        match=r"^meat, oracle, seeds 1, 2: 4 trainings at once \(fewer seeds or `stacked: false` need less memory\): "
+        match=r"^meat, oracle, seeds 1, 2: 4 trainings at once, of which fewer need less memory: "
         r"batch_size: 32 does not fit .*; batch_size: 16 fits$",
     ):
         stack.train_stack(entries, data, device=torch.device("cpu"), checkpoint=None)

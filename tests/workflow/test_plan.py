@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -819,3 +822,18 @@ def test_the_report_has_the_languages_of_a_checkpoint_whose_entry_states_none(va
     assert plan.jobs["results"].settings["languages"] == {"me5-small-4bit-any": languages}
     assert "gn" not in languages
     assert len(languages) > 90
+
+
+def test_keys_are_those_of_any_process() -> None:
+    """Commands of other tests share a hash seed, by which sets are ordered."""
+    code = (
+        "from pathlib import Path; from orthoglot.study import config; from plan import Plan\n"
+        f"plan = Plan(config.load(Path({str(ROOT / 'params.yaml')!r}), {{'preset': 'mini'}}))\n"
+        "print(*(f'{folder} {job.key}' for folder, job in plan.jobs.items()), sep='\\n')"
+    )
+    said = []
+    for seed in ("1", "2"):
+        environment = {"PYTHONPATH": f"{ROOT}/src:{ROOT}/workflow", "PYTHONHASHSEED": seed}
+        said.append(subprocess.check_output([sys.executable, "-c", code], env=os.environ | environment))
+    assert len(said[0].splitlines()) > 50
+    assert said[0] == said[1]

@@ -21,7 +21,7 @@ from orthoglot.decomposers.base import load_decomposer
 from orthoglot.errors import DataError
 from orthoglot.study import config
 from orthoglot.study.jobs.job import Job, key_of
-from orthoglot.training import checkpoint, loop
+from orthoglot.training import checkpoint, loop, stack
 from plan import Plan
 
 pytestmark = pytest.mark.usefixtures("_in_an_empty_folder")
@@ -144,12 +144,16 @@ def written(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_folders_are_what_they_are_without_a_stack(values: dict[str, Any], toy: dict[str, Path]) -> None:
+@pytest.mark.parametrize("pays", [True, False])
+def test_folders_are_what_they_are_without_a_stack(
+    pays: bool, values: dict[str, Any], toy: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     values |= {"device": "cpu"}
     alone = planned(values, stacked=False)
     for name in MEMBERS:
         run(alone, f"{HOME}/{name}", toy).rename(name)
     plan = planned(values)
+    monkeypatch.setattr(stack, "pays", lambda *_: pays)
     run(plan, STACK, toy)
     assert not list(Path("checkpoints").glob("*"))
     for name in MEMBERS:
@@ -180,16 +184,18 @@ def test_folders_are_what_they_are_without_a_stack(values: dict[str, Any], toy: 
 
 
 def test_a_stack_that_is_killed_goes_on_to_the_same_bytes(
-    values: dict[str, Any], toy: dict[str, Path]
+    values: dict[str, Any], toy: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values |= {"device": "cpu"}
+    monkeypatch.setattr(stack, "pays", lambda *_: True)
     values["presets"]["mini"]["decomposition"] |= {"max_epochs": 80, "patience": 80}
     plan = planned(values)
     expected = written(run(plan, STACK, toy).rename("expected"))
     Path("job.json").write_text(job_text(plan, STACK, toy))
     code = (
         "import sys\n"
-        "from orthoglot.training import loop\n"
+        "from orthoglot.training import loop, stack as stacks\n"
+        "stacks.pays = lambda *_: True\n"
         "loop.SECONDS_BETWEEN_SAVES = loop.SAVE_SHARE = 0\n"
         "from orthoglot.study.jobs import job, stack\n"
         "stack.run(job.Job('stack', sys.stdin.read()))\n"

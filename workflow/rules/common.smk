@@ -76,9 +76,13 @@ def cores(wildcards):
     return plan.threads(wildcards.key) or workflow.cores
 
 
-def mining_mb(wildcards):
-    """Resource function: memory of a job with a part of both texts: vectors and candidates take up to 100 times its bytes."""
-    return 4000 + 100 * plan.text_mb() // plan.preset.mine.parts
+def mining_mb(wildcards, attempt):
+    """Resource function: memory of a job with a part of both texts.
+
+    Vectors and candidates take 100 times the bytes of a part where a sentence has 40; shorter ones take more, and a job
+    that is tried again gets twice as much.
+    """
+    return (4000 + 100 * plan.text_mb() // plan.preset.mine.parts) * attempt
 
 
 def receipts_of(job, names):

@@ -47,7 +47,7 @@ rule encode:
         job=job,
         settings=["mine"],
     shell:
-        "OMP_NUM_THREADS={threads} orthoglot study job encode <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job encode <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # What gives each text its own mean
@@ -96,7 +96,7 @@ rule search:
         job=job,
         settings=["mine"],
     shell:
-        "OMP_NUM_THREADS={threads} orthoglot study job search <<< {params.job:q} 2>&1 | to_log {log:q}"
+        "orthoglot study job search <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
 # The neighbours of a part in the whole other text
@@ -141,7 +141,7 @@ rule mine:
         "../envs/orthoglot.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards: 4000 + 8 * plan.text_mb(),
+        mem_mb=lambda wildcards, attempt: (4000 + 8 * plan.text_mb()) * attempt,
         runtime=720,
     params:
         job=job,

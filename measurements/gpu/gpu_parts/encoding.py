@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from gpu_parts import models
-from gpu_parts.measuring import matrix_rate, seconds
+from gpu_parts.measuring import logged, matrix_rate, seconds
 from gpu_parts.result import Part, needs
 from gpu_parts.same_results import real_encoders
 from orthoglot.apply.text_vectors import BLOCK
@@ -116,18 +116,21 @@ def way_by_way(part: Part, name: str, folder: Path, rate: float) -> float:
         "packed, compiled": (compiled, map),
         "packed, compiled, thread": (SharedEncoder(compiled, 0), in_order),
     }
-    text, block = models.sentences(part.size(20_000, 60), part.size(models.WORDS, 400)), part.size(BLOCK, 20)
-    blocks = [text[start : start + block] for start in range(0, len(text), block)]
+    text, size = models.sentences(part.size(20_000, 60), part.size(models.WORDS, 400)), part.size(BLOCK, 20)
+    blocks = [text[start : start + size] for start in range(0, len(text), size)]
     flops = flops_of(packed.tokens(text, "").lengths, packed.model.config)
-    best = 0.0
-    for tokens in part.size(BATCH_TOKENS[1:], (1024,)):
+    best, reads_packed, compiles = 0.0, packed._reads_packed, True
+    for tokens in part.size((2048, *BATCH_TOKENS[1:]), (1024,)):
         made = {}
         for way, (encoder, each) in ways.items():
 
             def whole() -> np.ndarray:
-                return np.concatenate(list(each(lambda some: encoder.encode(some, "", tokens), blocks)))  # noqa: B023
+                return np.concatenate(list(each(lambda block: encoder.encode(block, "", tokens), blocks)))  # noqa: B023
 
-            made[way] = unit(whole())
+            with logged() as lines:
+                made[way] = unit(whole())
+            # It is said once in a process.
+            compiles = compiles and not any("not compiled" in line for line in lines)
             difference = float(np.abs(made[way] - made["padded"]).max())
             if not difference <= DIFFERENCE["bfloat16"]:
                 raise RuntimeError(f"{way}: the vectors differ from padded ones by {difference:g}")
@@ -139,6 +142,8 @@ def way_by_way(part: Part, name: str, folder: Path, rate: float) -> float:
                 encoder=name,
                 tokens=tokens,
                 way=way,
+                packed=reads_packed and way != "padded",
+                compiled=reads_packed and "compiled" in way and compiles,
                 **{"sentences/s": len(text) / took, "share of the limit, %": share, "difference": difference},
             )
         if not np.array_equal(made["packed, compiled"], made["packed, compiled, thread"]):

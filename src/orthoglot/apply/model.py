@@ -19,7 +19,7 @@ from orthoglot.apply.smaller_vectors import check_dim, check_form, compact
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import META, WEIGHTS, Decomposer, Parts, load_decomposer
 from orthoglot.decomposers.own_mean import adapted
-from orthoglot.encoders.base import Encoder, check_language
+from orthoglot.encoders.base import Encoder, check_language, usual_batch
 from orthoglot.encoders.folder import ENCODER, identity, load_encoder
 from orthoglot.encoders.settings import Precision
 from orthoglot.errors import ConfigError, DataError
@@ -29,8 +29,6 @@ from orthoglot.text.string_lists import strings
 from orthoglot.usable_vectors import blank, not_finite
 
 PARTS = ("sentence", "meaning", "language")
-# Tokens encoded at once.
-CPU_BATCH, GPU_BATCH = 2048, 16_384
 
 
 def opened(folder: Path) -> tuple[Decomposer, Path]:
@@ -240,14 +238,13 @@ class Model:
         self, texts: Sequence[str], language: str | None, batch_tokens: int | None, progress: bool | Done
     ) -> tuple[list[int], np.ndarray]:
         """The rows of texts that are not blank, and the encoder's own vectors of these."""
-        if batch_tokens is None:
-            on_gpu = getattr(getattr(self.encoder, "device", None), "type", "cpu") != "cpu"
-            batch_tokens = GPU_BATCH if on_gpu else CPU_BATCH
         rows = [row for row, text in enumerate(texts) if text.strip()]
         written = [texts[row] for row in rows]
         with tqdm(total=len(written), desc="encode", unit=" sentences", disable=progress is not True) as bar:
             done = bar.update if isinstance(progress, bool) else progress
-            return rows, self.encoder.encode(written, language or "", batch_tokens, done)
+            return rows, self.encoder.encode(
+                written, language or "", batch_tokens or usual_batch(self.encoder), done
+            )
 
 
 def in_rows(vectors: np.ndarray, rows: Sequence[int] | np.ndarray, n: int) -> np.ndarray:

@@ -121,8 +121,9 @@ def write_vectors(
 ) -> None:
     """Write the vector of each line to a row of `output`; a blank line's row is NaN, or 0 of whole numbers.
 
-    Memory holds the sentences and vectors of one block. A second call with an equal `made_by` and text encodes what is
-    missing and nothing else, and gives the bytes of a call that was not interrupted; any other call begins anew.
+    Memory holds the sentences and vectors of one block, on a GPU of three. A second call with an equal `made_by` and
+    text encodes what is missing and nothing else, and gives the bytes of a call that was not interrupted; any other
+    call begins anew.
 
     Args:
         model: The model.

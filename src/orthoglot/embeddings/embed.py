@@ -29,7 +29,7 @@ from orthoglot.embeddings.store import (
     digests_of,
     index_digest,
 )
-from orthoglot.encoders.base import Encoder, every_device, for_text
+from orthoglot.encoders.base import Encoder, every_device, for_text, usual_batch
 from orthoglot.encoders.folder import card, identity, load_encoder
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import parse_pair
@@ -56,10 +56,10 @@ def embed(
     """Write an `EmbeddingStore` into the existing folder `output`.
 
     Memory holds 24 bytes per sentence for the index and, in each process, the encoder and one shard of sentences with
-    their vectors; before, less than 2 GB while a million sentences or more are sorted. The bytes are the same however
-    often the work was interrupted and by however many processes it was shared. Vectors that an earlier store made in
-    the same way are copied; then other sentences are in a batch, which changes the new vectors by rounding
-    (`Encoder.encode`).
+    their vectors, on a GPU three. Sorting a million sentences or more takes up to 2 GB before that. The bytes are the
+    same however often the work was interrupted and by however many processes it was shared. Vectors that an earlier
+    store made in the same way are copied; then other sentences are in a batch, which changes the new vectors by
+    rounding (`Encoder.encode`).
 
     Args:
         encoder_folder: The folder with encoder.json.
@@ -215,22 +215,27 @@ def _start(
 
 
 def _worker(
-    encoder: Encoder, text_bytes: int, files: ShardFiles, batch_tokens: int, known: EmbeddingStore | None
+    encoder: Encoder,
+    text_bytes: int,
+    files: ShardFiles,
+    batch_tokens: int | None,
+    known: EmbeddingStore | None,
 ) -> Work[Shard]:
     """What reads, encodes, checks and saves the sentences of shards, of a text of so many bytes."""
     encoder, each = for_text(encoder, text_bytes)
+    tokens = batch_tokens or usual_batch(encoder)
 
     def encode(shard: Shard, done: Done) -> None:
         sentences, done = shard.sentences(), weighed(done, shard.mean_bytes)
         if known is None:
-            vectors = encoder.encode(sentences, shard.language, batch_tokens, done)
+            vectors = encoder.encode(sentences, shard.language, tokens, done)
         else:
             rows = known.find(sentences, shard.language)
             new = np.flatnonzero(rows < 0)
             vectors = known.take(rows)
             if len(new):
                 unknown = [sentences[row] for row in new]
-                vectors[new] = encoder.encode(unknown, shard.language, batch_tokens, done)
+                vectors[new] = encoder.encode(unknown, shard.language, tokens, done)
         files.save(shard, _checked(vectors, sentences, encoder, shard.language, files.dtype))
 
     def work(shards: Sequence[Shard], done: Done) -> Iterator[None]:

@@ -16,8 +16,8 @@ class EmbeddingSettings(Settings):
     memory of the weights; its vectors have a cosine of more than 0.999 with those of float32
     (measurements/speed-of-encoding/README.md). `int8` is for processors without it: on a CPU, for networks of
     the BERT family, with the extra `int8`. Sentence vectors are always pooled in float32."""
-    batch_tokens: Count = 2048
-    """Tokens, padding included, that the encoder reads at once."""
+    batch_tokens: Count | None = None
+    """Tokens, padding included, that the encoder reads at once; null is 2,048 on a CPU and 16,384 on a GPU."""
     dtype: Literal["float32", "float16"] = "float32"
     """The type of the stored vectors. `float16` takes half the space and changes a vector by at most 2^-10 of its
     length; a vector that it cannot hold so well is refused."""

@@ -25,6 +25,7 @@ from orthoglot.progress import Done
 from orthoglot.text.string_lists import strings
 from orthoglot.usable_vectors import not_finite
 
+CPU_BATCH, GPU_BATCH = 2048, 16_384
 logger = logging.getLogger(__name__)
 
 
@@ -70,6 +71,11 @@ class TokenEncoder(ABC):
     model: Any  # the network
     device: torch.device  # where it is
     tokenizer: Any  # a `Tokenizer`
+
+    @property
+    def reads_language(self) -> bool:
+        """Whether another language may give another vector."""
+        return True
 
     def tokens(self, sentences: Sequence[str], language: str) -> Ragged:
         """The ids that the network reads; a sentence without any is a DataError."""
@@ -182,6 +188,12 @@ def every_device(device: str) -> list[torch.device]:
     if first.type != "cuda" or first.index is not None:
         return [first]
     return [torch.device("cuda", number) for number in range(torch.cuda.device_count())]
+
+
+def usual_batch(encoder: Encoder) -> int:
+    """Tokens that an encoder reads at once if nobody says how many: a GPU is not kept busy by those of a CPU."""
+    device = getattr(encoder, "device", None)
+    return CPU_BATCH if device is None or device.type == "cpu" else GPU_BATCH
 
 
 def for_text(encoder: Encoder, size: int) -> tuple[Encoder, Callable[..., Iterator[Any]]]:

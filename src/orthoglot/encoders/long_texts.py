@@ -21,9 +21,9 @@ from orthoglot.text.string_lists import strings
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
-# Tokens of the shortest text whose layers a GPU compiles, which takes up to a minute. XLM-R large reads a token in
-# about two microseconds; if compiled layers save a quarter of that, a minute is worth 120 million tokens.
-COMPILES_FROM = 100_000_000
+# Tokens of the shortest text whose layers a GPU compiles. XLM-R large reads a token in about two microseconds. If
+# compiled layers save a quarter of that, and compiling takes a minute, that minute is won back after so many.
+COMPILES_FROM = 120_000_000
 # Bytes of a token, about, in text that is not tokenised yet.
 TOKEN_BYTES = 4
 
@@ -41,6 +41,7 @@ class SharedEncoder:
             changed = replace(changed, compiles=True)
         self._encoder: TokenEncoder = changed
         self.name, self.dim, self.languages = encoder.name, encoder.dim, encoder.languages
+        self.device, self.reads_language = encoder.device, encoder.reads_language
         self._tokenising, self._computing = Lock(), Lock()
 
     def encode(

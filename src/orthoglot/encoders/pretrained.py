@@ -91,7 +91,6 @@ class PretrainedEncoder(TokenEncoder):
 
     @property
     def reads_language(self) -> bool:
-        """Whether another language may give another vector."""
         return not isinstance(self.tokenizer, CheckpointTokenizer) or bool(self.tokenizer.symbols)
 
     def tokens(self, sentences: Sequence[str], language: str) -> Ragged:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -149,7 +148,9 @@ class UseTokenizer(Tokenizer):
 class UseEncoder(TokenEncoder):
     """A converted multilingual Universal Sentence Encoder; see `Encoder`."""
 
-    reads_language: ClassVar[bool] = False
+    @property
+    def reads_language(self) -> bool:
+        return False
 
     @classmethod
     def load(cls, folder: Path, device: str = "cpu", precision: Precision = "float32") -> UseEncoder:

@@ -73,8 +73,7 @@ class PresetDecomposition(DecompositionSettings):
 
     stacked: bool = False
     """Whether methods of one architecture, partner rule and `centre` train as one model, with all seeds in the same
-    steps: one job for each encoder, for many methods on a GPU (docs/gpu.md). Another method, seed or rate trains all of
-    a stack again, with other last bits."""
+    steps, on a GPU (docs/gpu.md). Another method, seed or rate trains all of a stack again, with other last bits."""
 
 
 class Preset(Settings):

@@ -7,7 +7,7 @@ and the others go on without it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -32,6 +32,7 @@ from orthoglot.training.decompose import (
     adam,
     at_home,
     finished,
+    fit_decomposer,
     losses,
     means_of,
     pairs_of,
@@ -64,6 +65,18 @@ def pays(method: MethodSettings, device: torch.device, trainings: int) -> bool:
     """
     form = architecture(method.architecture)
     return device.type == "cuda" and trainings > 1 and isinstance(form, Trained) and form.modules is None
+
+
+def fits(
+    entries: Sequence[Entry], data: Data, *, device: torch.device, checkpoint: Path
+) -> Iterator[tuple[Decomposer, History]]:
+    """Fit every entry: as one stack where it pays, else one after the other; see `fit_stack`."""
+    if pays(entries[0].method, device, len(entries)):
+        yield from fit_stack(entries, data, device=device, checkpoint=checkpoint)
+        return
+    for method, recipe, name, seed in entries:
+        place = checkpoint / name / f"seed{seed}"
+        yield fit_decomposer(method, recipe, name, data, seed=seed, device=device, checkpoint=place)
 
 
 def fit_stack(
@@ -100,9 +113,7 @@ def train_stack(
     stack = _Stack(entries, at_home(data, device, entries[0].name), device)
     fit = partial(stack.fit, checkpoint)
     size = entries[0].recipe.batch_size
-    where = (
-        f"{stack.label}: {len(entries)} trainings at once (fewer seeds or `stacked: false` need less memory)"
-    )
+    where = f"{stack.label}: {len(entries)} trainings at once, of which fewer need less memory"
     within_memory(fit, where=where, setting="batch_size", size=size, attempt=stack.attempt)
     return [(member.training.weights(), member.progress.history) for member in stack.members]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +21,12 @@ def run(job: Job) -> None:
 
     def work(output: Path) -> None:
         every = [folder for side in SIDES for folder in job.folders(side)]
-        if len({(folder / MODEL).read_bytes() for folder in every}) > 1:
+        models = {folder: (folder / MODEL).read_bytes() for folder in every}
+        (usual, _), *others = Counter(models.values()).most_common()
+        if others:
+            odd = next(folder for folder in every if models[folder] != usual)
             raise DataError(
-                f"{every[0]}: another model than that of other parts; remove it, and run snakemake again"
+                f"{odd}: another model than that of other parts; remove it, and run snakemake again"
             )
         shutil.copy(every[0] / MODEL, output / MODEL)
         if not (every[0] / SUMS).exists():

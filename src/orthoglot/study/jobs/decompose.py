@@ -45,23 +45,9 @@ def run(job: Job) -> None:
         from orthoglot.training import decompose as training
         from orthoglot.training import stack
 
-        data, device = training.collect(store, *pairs), resolve_device(job.device)
-        if stack.pays(method, device, len(seeds)):
-            entries = [stack.Entry(method, recipe, name, seed) for seed in seeds]
-            fits = iter(stack.fit_stack(entries, data, device=device, checkpoint=job.checkpoint / "stack"))
-        else:
-            fits = (
-                training.fit_decomposer(
-                    method,
-                    recipe,
-                    name,
-                    data,
-                    seed=seed,
-                    device=device,
-                    checkpoint=job.checkpoint / f"seed{seed}",
-                )
-                for seed in seeds
-            )
+        data = training.collect(store, *pairs)
+        entries = [stack.Entry(method, recipe, name, seed) for seed in seeds]
+        fits = stack.fits(entries, data, device=resolve_device(job.device), checkpoint=job.checkpoint)
         endings = []
         for seed, (decomposer, history) in zip(seeds, fits, strict=True):
             ending = training.write(decomposer, history, store, folders[seed], job.code())

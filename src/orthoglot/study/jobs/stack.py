@@ -21,7 +21,7 @@ def run(job: Job) -> None:
         # Imported here: PyTorch takes seconds.
         from orthoglot.encoders.base import resolve_device
         from orthoglot.training import decompose as training
-        from orthoglot.training.stack import Entry, fit_stack
+        from orthoglot.training.stack import Entry, fits
 
         store = EmbeddingStore.open(
             job.folder("embeddings"), identity(job.folder("encoder"), job.file_digests("encoder"))
@@ -29,13 +29,13 @@ def run(job: Job) -> None:
         data = training.collect(store, job.folders("bitext"), job.settings["train_pairs"])
         seeds = job.settings["seeds"]
         entries = [Entry(method, recipe, name, seed) for name, method in methods.items() for seed in seeds]
-        fits = iter(fit_stack(entries, data, device=resolve_device(job.device), checkpoint=job.checkpoint))
+        fitted = fits(entries, data, device=resolve_device(job.device), checkpoint=job.checkpoint)
         for name, method in methods.items():
             endings = []
             for seed in seeds:
                 folder = output / name / f"seed{seed}"
                 folder.mkdir(parents=True)
-                ending = training.write(*next(fits), store, folder, job.code())
+                ending = training.write(*next(fitted), store, folder, job.code())
                 assert ending is not None
                 endings.append(ending)
             training.log_endings(method, recipe, name, endings)

@@ -25,7 +25,7 @@ from orthoglot.errors import DataError
 from orthoglot.search.neighbours import SPARE, Lists
 from orthoglot.text.bitext import blocks, read_sentences
 
-SCHEMA = pa.schema([("sentence", pa.string()), ("line", pa.int64())])
+SCHEMA = pa.schema([("sentence", pa.large_string()), ("line", pa.int64())])
 COUNTS, VECTORS, SUMS, MODEL = "counts.json", "vectors.npy", "sums.npy", "model.json"
 CANDIDATES, NEIGHBOURS, COSINES, SEARCH = "candidates.npz", "neighbours.npy", "cosines.npy", "search.json"
 PAIRS = "pairs.tsv"
@@ -51,7 +51,8 @@ def split(text: Path, parts: int, output: Path, scratch: Path) -> None:
     """Write the sentences that `apply.mine.distinct` keeps, in their order, in parts of about equal size.
 
     A part begins where a block of `text_vectors` does, so that its vectors are those of one process to the bit; but not
-    if there are fewer blocks than parts. Memory holds a byte for each line, and a 256th of their digests.
+    if there are fewer blocks than parts. Memory holds a byte for each line, and the digests of a 256th of the distinct
+    lines, with all repetitions of these.
 
     Args:
         text: The text.
@@ -143,7 +144,7 @@ class Vectors:
         return self.shape[0]
 
     def __getitem__(self, rows: Any) -> np.ndarray:
-        numbers = np.arange(len(self))[rows] if isinstance(rows, slice) else rows % len(self)
+        numbers = np.arange(*rows.indices(len(self))) if isinstance(rows, slice) else rows % len(self)
         flat = numbers.ravel()
         vectors = np.empty((len(flat), self.shape[1]), dtype=np.float32)
         part_of = np.searchsorted(self._starts, flat, side="right") - 1

@@ -30,7 +30,7 @@ class MineSettings(Settings):
     parts: Count = 8
     """Parts of each text. Each part is a job that encodes, and each pair of parts one that searches."""
     part: Literal["sentence", "meaning", "language"] | None = None
-    """Which vectors; if null meaning, or sentence of an encoder."""
+    """Which vectors; null is the meaning, or the sentence of an encoder alone."""
     precision: Precision = "float32"
     """What the encoder computes in."""
     own_mean: bool = True
@@ -38,9 +38,10 @@ class MineSettings(Settings):
     neighborhood: Count = 4
     """Neighbours of a margin."""
     margin: Margin = "ratio"
-    """A cosine over, or minus, the mean of its neighbours', or as it is."""
+    """`ratio` is a cosine over the mean of its neighbours', `distance` is less that mean, `absolute` is as it is."""
     retrieval: Strategy = "max"
-    """Both ways one to one; what both propose; what one side proposes."""
+    """`max` is one to one by falling margin, `intersection` what both sides propose, `forward` and `backward` what one
+    proposes."""
     threshold: float | None = None
     """Least margin to keep; all if null."""
     best: Count = 1
