@@ -79,7 +79,7 @@ def main() -> None:
             if find_spec(package):
                 program = EXAMPLES / f"filter_with_{engine}.py"
                 arguments = [web, place / engine, model, *languages, threshold]
-                commands[engine] = [sys.executable, program, *arguments]
+                commands[engine] = [sys.executable, program, *arguments, *([2] if engine == "ray" else [])]
         kept: Rows = []
         say(f"{len(pairs)} pairs\n| | Elapsed s | Processor s | Rows kept | Equal |\n|---|---|---|---|---|")
         for name, words in commands.items():
