@@ -23,7 +23,6 @@ from pydantic import (
     WithJsonSchema,
 )
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
 
 from orthoglot.catalogue_entries import closest
 from orthoglot.errors import ConfigError
@@ -77,9 +76,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         # Pydantic's `use_attribute_docstrings` would read the source of every class in every process.
         schema = handler(core_schema)
         properties = handler.resolve_ref_schema(schema)["properties"]
