@@ -1,40 +1,36 @@
 """What the jobs are that params.yaml asks for: the folder that each makes, its settings, and the folders that it reads.
 
-A method of `Grid` stands for each file of rules. Keys, and what is due, are in plan.py.
+A method of `Grid` stands for each file of rules, but mining_jobs.py for mining.smk. Keys, and what is due, are in
+plan.py.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from checks import EncoderChecks, absent, check_benchmarks, check_opus, check_parts
-from orthoglot import __version__, decomposers
-from orthoglot.apply import ready
-from orthoglot.apply.early_checks import check_model
+from mining_jobs import add_mining
+from orthoglot import __version__
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import Trained
 from orthoglot.encoders import kinds
 from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
-from orthoglot.search.exact_or_cells import limit
 from orthoglot.study import config
 from orthoglot.study.benchmarks.base import Benchmark
 from orthoglot.study.config import EncoderSettings
 from orthoglot.study.corpora.patterns import here
 from orthoglot.study.finetuning.settings import FINE_TUNED, FineTuningSettings
-from orthoglot.study.jobs.digests import SOURCE, digest, files_digest
-from orthoglot.study.mining.settings import MineSettings
+from orthoglot.study.jobs.digests import SOURCE, digest
 from orthoglot.study.papers.published import DECOMPOSER_PAPERS, ENCODER_PAPERS, SUITES
 from orthoglot.study.pretraining.kinds import SAVED_AS
 from orthoglot.study.pretraining.settings import TrainingSettings
-from orthoglot.text.bitext import SIDES
 from orthoglot.training.settings import MethodSettings
 
 # Settings of a corpus that its files do not depend on: they say what is read of them.
@@ -96,7 +92,7 @@ class Grid:
         # Why an ablation or a mining cannot run, by the folder of its result: an error only for those who ask for it.
         self.refused: dict[str, str] = {}
         self._ablation()
-        self._mining()
+        add_mining(self)
 
     @functools.cached_property
     def unread(self) -> str:
@@ -116,7 +112,7 @@ class Grid:
             f"{preset}.corpora"
         )
 
-    def _add(self, verb: str, folder: str, settings: dict[str, Any], **given: Any) -> str:
+    def add(self, verb: str, folder: str, settings: dict[str, Any], **given: Any) -> str:
         """Plan a job, with the fields of `Work`; its folder."""
         self.work[folder] = Work(verb, folder, settings, **given)
         return folder
@@ -128,7 +124,7 @@ class Grid:
         check_opus({**corpora, **self.params.releases_of(self.name)})
         self.addresses = self.params.addresses_of(self.name)
         made = {
-            name: self._add(
+            name: self.add(
                 corpus.verb, f"{data}/{corpus.home}/{name}", corpus.model_dump(exclude=NOT_FETCHED), inputs={}
             )
             for name, corpus in corpora.items()
@@ -215,7 +211,7 @@ class Grid:
         before: dict[str, list[str]],
     ) -> str:
         """The job that cleans the text of a pair or language; files in no job's folder are the user's."""
-        return self._add(
+        return self.add(
             verb,
             folder,
             {**settings, "sources": [source for _, source in sources]},
@@ -239,7 +235,7 @@ class Grid:
         if entry not in self.addresses:
             return ""
         settings = {"addresses": self.addresses[entry]}
-        return self._add("download", f"data/{self.name}/files/{entry}", settings, inputs={})
+        return self.add("download", f"data/{self.name}/files/{entry}", settings, inputs={})
 
     def _benchmark(self, name: str, settings: Benchmark) -> str:
         inputs = {"roots": [self._world(f"benchmarks.{name}")] if settings.invented else []}
@@ -248,8 +244,8 @@ class Grid:
         if release := settings.release:
             folder = f"data/{self.name}/opus/benchmarks.{name}"
             about = release.model_dump(exclude=NOT_FETCHED)
-            inputs["files"] = [self._add(release.verb, folder, about, inputs={})]
-        return self._add(
+            inputs["files"] = [self.add(release.verb, folder, about, inputs={})]
+        return self.add(
             "benchmark",
             f"data/{self.name}/benchmarks/{name}",
             settings.model_dump(exclude={"obtain", "taught"}),
@@ -287,7 +283,7 @@ class Grid:
             home = f"{room}/{self.name}/tokens"
             inputs["tokens"] = [self._tokens(settings, seen, inputs.get("start", []), home)]
         settled = {"name": name, "encoder": settings.model_dump(exclude={"stands_for"})}
-        return self._add(
+        return self.add(
             "pretrain", output, settled, selects=self._kinds(settings), inputs=inputs, reads=files
         )
 
@@ -306,7 +302,7 @@ class Grid:
             "start": [] if cut.tokenizer else start,
         }
         output = f"{home}/{digest([cut.model_dump(), inputs['start']])[:12]}"
-        return self._add("tokenise", output, cut.model_dump(), inputs=inputs)
+        return self.add("tokenise", output, cut.model_dump(), inputs=inputs)
 
     def _embeddings(self) -> None:
         """The rule of embeddings.smk: a vector for each sentence, by every encoder."""
@@ -327,7 +323,7 @@ class Grid:
         self, folder: str, encoder: EncoderSettings, settings: dict[str, Any], inputs: dict[str, list[str]]
     ) -> dict[str, list[str]]:
         """Plan the job that stores an encoder's vectors; return its inputs and these vectors."""
-        self._add("embed", folder, settings, selects=self._kinds(encoder), inputs=inputs)
+        self.add("embed", folder, settings, selects=self._kinds(encoder), inputs=inputs)
         return {**inputs, "embeddings": [folder]}
 
     def _decomposers(self) -> None:
@@ -356,12 +352,12 @@ class Grid:
         stack = next((stack for stack, members in self._stacks.items() if name in members), None)
         if stack is None:
             decompose = {"name": name, "method": _trained(method), **settings}
-            return [self._add("decompose", f"{home}/{name}", decompose, inputs=inputs)]
+            return [self.add("decompose", f"{home}/{name}", decompose, inputs=inputs)]
         methods = {member: _trained(self.params.methods[member]) for member in self._stacks[stack]}
-        made = self._add("stack", f"{home}/_stacks/{stack}", {"methods": methods, **settings}, inputs=inputs)
+        made = self.add("stack", f"{home}/_stacks/{stack}", {"methods": methods, **settings}, inputs=inputs)
         # Whoever asks what it was trained on reads the pairs in its receipt.
         taken = {"bitext": inputs["bitext"], "stack": [made]}
-        return [self._add("decompose", f"{home}/{name}", {"name": name}, inputs=taken)]
+        return [self.add("decompose", f"{home}/{name}", {"name": name}, inputs=taken)]
 
     @functools.cached_property
     def _stacks(self) -> dict[str, list[str]]:
@@ -421,7 +417,7 @@ class Grid:
                 ]
             if trainings:
                 self.fine_tuned.append(
-                    self._add(
+                    self.add(
                         "gather",
                         f"evaluations/{self.name}/{encoder}/{FINE_TUNED}",
                         {
@@ -442,7 +438,7 @@ class Grid:
         for name, folder in folders.items():
             if folder not in self.work:
                 self._benchmark(name, self.sets[name])
-        return self._add(
+        return self.add(
             "finetune",
             f"evaluations/{self.name}/{encoder}/fine-tuning/{'+'.join(stage.train for stage in stages)}/seed{seed}",
             {
@@ -461,7 +457,7 @@ class Grid:
         self, folder: str, settings: dict[str, Any], architecture: str, inputs: dict[str, list[str]]
     ) -> str:
         """The job that scores one method on one encoder."""
-        return self._add(
+        return self.add(
             "evaluate",
             folder,
             # The version is written into every record.
@@ -472,7 +468,7 @@ class Grid:
 
     def _report(self, evaluation: dict[str, Any]) -> None:
         """Plan the job that gathers all records."""
-        self.report = self._add(
+        self.report = self.add(
             "report",
             "results",
             {
@@ -525,7 +521,7 @@ class Grid:
     def _table(self, paper: str, settings: dict[str, Any], inputs: dict[str, list[str]]) -> None:
         """Plan the job that writes a paper's numbers next to those of this run."""
         published = [f"{paper}.csv", f"{paper}.toml", "datasets.toml", "methods.toml"]
-        self._add(
+        self.add(
             "tabulate",
             f"tables/{paper}",
             {"paper": paper, **settings},
@@ -588,134 +584,6 @@ class Grid:
             "variants": self.params.variants[kind],
         }
         self._table(kind, about, {"evaluations": evaluations, "encoders": encoders})
-
-    def _mining(self) -> None:
-        """Rules of mining.smk: both texts in parts, encoded, searched part by part, and merged into pairs."""
-        settings, result = self.preset.mine, f"mined/{self.name}"
-        if settings is None:
-            self.refused[result] = (
-                f"there is nothing to mine: give --config source=en.txt target=sw.txt, or presets.{self.name}.mine"
-            )
-            return
-        try:
-            texts, vectors = self._mining_parts(settings)
-        except ConfigError as error:
-            self.refused[result] = f"presets.{self.name}.mine: {error}"
-            return
-        centre = [self._add("centre", f"mining/{self.name}/centre", {}, inputs=vectors)]
-        neighbours = self._mining_neighbours(settings, texts, vectors, centre)
-        chosen = {"parts", "precision", "neighborhood", "margin", "retrieval", "threshold", "best", "numbers"}
-        about = {"languages": [settings.source_language, settings.target_language]}
-        self._add(
-            "mine",
-            result,
-            about | settings.model_dump(include=chosen),
-            inputs={"texts": list(texts.values()), **neighbours, "centre": centre},
-        )
-
-    def _mining_parts(self, settings: MineSettings) -> tuple[dict[str, str], dict[str, list[str]]]:
-        """The jobs that cut and encode each text: the folder of its sentences, and those of its vectors."""
-        entry = f"presets.{self.name}.mine"
-        folders, files = self._mining_model(settings.model, f"{entry}.model")
-        paths = settings.source, settings.target
-        source, target = files_digest(paths)
-        if source == target != "missing":
-            raise ConfigError(f"{' and '.join(paths)} are the same text")
-        languages = settings.source_language, settings.target_language
-        texts, vectors = {}, {}
-        for side, path, language, partner in zip(SIDES, paths, languages, reversed(languages), strict=True):
-            home = f"mining/{self.name}/{side}"
-            texts[side] = self._add(
-                "split",
-                f"{home}/text",
-                {"text": path, "parts": settings.parts},
-                inputs={},
-                own={path: f"{entry}.{side}"},
-            )
-            about = settings.model_dump(include={"model", "part", "precision", "own_mean"})
-            about |= {"language": language, "partner": partner}
-            vectors[side] = [
-                self._add(
-                    "encode",
-                    f"{home}/vectors/{number}",
-                    {"number": number, **about},
-                    selects=[*kinds.names(), *decomposers.names()],  # a model may be of any
-                    inputs={"text": [texts[side]], "model": folders},
-                    reads=[] if settings.model else [str(ready.FILE)],
-                    own=files,
-                )
-                for number in range(1, settings.parts + 1)
-            ]
-        return texts, vectors
-
-    def _mining_model(self, folder: str | None, entry: str) -> tuple[list[str], dict[str, str]]:
-        """The folders of the jobs that make a model, and its files if the user has made it."""
-        if folder is None:
-            return [], {}
-        made = {encoder: [encoder] for encoder in self.encoders.values()}
-        for (encoder, method), folders in self.decomposers.items():
-            seeds = self.preset.seeds if self.params.methods[method].terms else self.preset.seeds[:1]
-            for fitted in folders:
-                needed = [fitted, self.encoders[encoder]]
-                made |= {f"{fitted}/seed{seed}": needed for seed in seeds}
-        place = Path(os.path.relpath(folder))
-        if str(place) in made:
-            return made[str(place)], {}
-        if place.is_relative_to(f"models/{self.name}"):
-            raise ConfigError(f"model: no job of the preset makes {place}; e.g. {max(made)} is made")
-        if place.is_dir():
-            check_model(place)
-        files = sorted(str(path) for path in place.rglob("*") if path.is_file())
-        return [], dict.fromkeys(files or [folder], entry)
-
-    def _mining_neighbours(
-        self,
-        settings: MineSettings,
-        texts: dict[str, str],
-        vectors: dict[str, list[str]],
-        centre: list[str],
-    ) -> dict[str, list[str]]:
-        """The jobs that search each pair of parts, and merge what they have found: a folder for each part of a side."""
-        home = f"mining/{self.name}"
-        about = {"neighborhood": settings.neighborhood}
-        tiles = [
-            [
-                self._add(
-                    "search",
-                    f"{home}/candidates/{row}-{column}",
-                    {"exact_up_to": limit(self.params.device), **about},
-                    inputs={
-                        "texts": list(texts.values()),
-                        "source": [source],
-                        "target": [target],
-                        "centre": centre,
-                    },
-                )
-                for column, target in enumerate(vectors["target"], 1)
-            ]
-            for row, source in enumerate(vectors["source"], 1)
-        ]
-        return {
-            side: [
-                self._add(
-                    "merge",
-                    f"{home}/{side}/neighbours/{number}",
-                    {"side": side, "other": other, **about},
-                    inputs={
-                        "text": [texts[other]],
-                        side: [part],
-                        other: vectors[other],
-                        "centre": centre,
-                        "candidates": list(searches),
-                    },
-                )
-                for number, (part, searches) in enumerate(zip(vectors[side], lines, strict=True), 1)
-            ]
-            for side, other, lines in (
-                ("source", "target", tiles),
-                ("target", "source", zip(*tiles, strict=True)),
-            )
-        }
 
 
 def _trained(method: MethodSettings) -> dict[str, Any]:

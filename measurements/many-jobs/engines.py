@@ -70,7 +70,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         pairs = rows_of(web, *languages)
-        (place / "web.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in pairs), encoding="utf-8")
+        (place / "web.tsv").write_text(
+            "".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8"
+        )
         command: list[object] = [sys.executable, "-m", "orthoglot", "-q", "filter", place / "web.tsv"]
         command += ["-o", place / "kept.tsv", "--model", model, "--threshold", threshold, "--threads", 2]
         command += ["--source-language", given.source, "--target-language", given.target]
@@ -86,7 +88,9 @@ def main() -> None:
             elapsed, spent = run(words)
             if words is command:
                 lines = (place / "kept.tsv").read_text(encoding="utf-8").splitlines()
-                rows = kept = sorted((one, other) for one, other in (line.split("\t") for line in lines))
+                rows = kept = sorted(
+                    (source, target) for source, target in (line.split("\t") for line in lines)
+                )
             else:
                 rows = sorted(rows_of(place / name, *languages))  # an engine may change their order
             say(f"| `{name}` | {elapsed:.1f} | {spent:.1f} | {len(rows)} | {rows == kept} |")

@@ -46,9 +46,11 @@ class Web(NamedTuple):
 def web(models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Web:
     root = tmp_path_factory.mktemp("web")
     good = make_pairs(120, seed=7)
-    wrong = [(one[0], other[1]) for one, other in zip(good[:40], good[40:80], strict=True)]
+    wrong = [(first[0], second[1]) for first, second in zip(good[:40], good[40:80], strict=True)]
     pairs = [*good[80:], *wrong, *good[:80], (good[0][0],) * 2, ("", good[0][1])]
-    (root / "web.tsv").write_text("".join(f"{n}\t{one}\t{other}\n" for n, (one, other) in enumerate(pairs)))
+    (root / "web.tsv").write_text(
+        "".join(f"{n}\t{source}\t{target}\n" for n, (source, target) in enumerate(pairs))
+    )
     given = [
         "filter",
         root / "web.tsv",

@@ -65,10 +65,10 @@ def test_filter_keeps_what_the_command_keeps_however_the_rows_are_batched(
     models: dict[str, Path], tmp_path: Path
 ) -> None:
     good = make_pairs(60, seed=7)
-    wrong = [(one[0], other[1]) for one, other in zip(good[40:50], good[50:], strict=True)]
+    wrong = [(first[0], second[1]) for first, second in zip(good[40:50], good[50:], strict=True)]
     pairs = [*good[:40], *wrong, (good[3][0],) * 2, ("", good[4][1]), ("12", "13"), *good[40:60]]
     random.Random(1).shuffle(pairs)
-    (tmp_path / "in.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in pairs))
+    (tmp_path / "in.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in pairs))
     given = ["filter", str(tmp_path / "in.tsv"), "-o", str(tmp_path / "out.tsv"), "--threshold", "0.8"]
     languages = ["--source-language", "qaa", "--target-language", "qab"]
     done = CliRunner().invoke(app, [*given, "--model", str(models["plda"]), *languages])

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 from engine_runs import digests, folders
-from mining_texts import mining_model, write_texts
 from real_run import LINKED
 from slurm_cluster import GPUS, SlurmCluster, missing
 from small_checkpoint import write_checkpoint
+from texts_to_mine import mining_model, write_texts
 from workspace import Workspace
 
 pytestmark = [

@@ -91,9 +91,9 @@ def test_an_encoders_layers_are_compiled_once_for_all_batches(
         first, second = threads.map(vectors, range(2))
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
     assert "not compiled" not in caplog.text
-    for one, again, plain in zip(first, second, expected, strict=True):
-        np.testing.assert_array_equal(one, again)
-        np.testing.assert_allclose(one, plain, atol=1e-6)
+    for once, again, uncompiled in zip(first, second, expected, strict=True):
+        np.testing.assert_array_equal(once, again)
+        np.testing.assert_allclose(once, uncompiled, atol=1e-6)
 
 
 @pytest.mark.parametrize("family", ["Bert", "XLMRoberta"])

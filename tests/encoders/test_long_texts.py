@@ -174,7 +174,7 @@ def test_the_meter_counts_the_whole_text_once(
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+def compiled_calls(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """For each batch whether its layers are to be compiled."""
     notes, states = [], packed.packed_states
 
@@ -188,23 +188,23 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 def test_layers_are_compiled_for_a_long_text_alone(
-    made: Callable[..., StandIn], told: list[bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    made: Callable[..., StandIn], compiled_calls: list[bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit = COMPILES_FROM * TOKEN_BYTES
     for device, size in ((CPU, limit), (DEVICE, limit - 1), (DEVICE, limit)):
         encoder, _ = for_text(made(device), size)
         encoder.encode(["a cat"], "", 64)
-    assert told == [False, False, True]
+    assert compiled_calls == [False, False, True]
     text = sentences(2 * BLOCK)
     monkeypatch.setattr(long_texts, "COMPILES_FROM", sum(map(len, text)) / TOKEN_BYTES)
     for rows in (text, text[1:]):
         stored(made(DEVICE), rows, tmp_path / "v.npy")
-    assert told[3:] == [True, True, False, False]
+    assert compiled_calls[3:] == [True, True, False, False]
 
 
 def test_an_interrupted_store_goes_on_with_compiled_layers(
     made: Callable[..., StandIn],
-    told: list[bool],
+    compiled_calls: list[bool],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -223,7 +223,7 @@ def test_an_interrupted_store_goes_on_with_compiled_layers(
     with pytest.raises(KeyboardInterrupt):
         embedded(made(DEVICE), text, tmp_path, monkeypatch)
     monkeypatch.setattr(shards.ShardFiles, "save", save)
-    before = len(told)
+    before = len(compiled_calls)
     embedded(made(DEVICE), text, tmp_path, monkeypatch)
-    assert len(told) > before
-    assert set(told) == {True}
+    assert len(compiled_calls) > before
+    assert set(compiled_calls) == {True}

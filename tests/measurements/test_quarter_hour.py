@@ -156,11 +156,11 @@ def check(result: dict[str, Any]) -> None:
     stages = result["stages"]
     assert set(stages) == {"packed", "trial", "training", "vectors", "plda", "scores-original", "scores-plda"}
     trial, training = stages["trial"], stages["training"]
-    for found in (trial, training):
-        assert all(math.isfinite(value) and value > 0 for value in found.values() if isinstance(value, float))
-        assert found["steps"] / found["seconds"] == pytest.approx(found["steps per second"])
-        ratio = found["computed tokens per second"] / found["real tokens per second"]
-        assert ratio == pytest.approx(found["computed / real tokens"])
+    for stage in (trial, training):
+        assert all(math.isfinite(value) and value > 0 for value in stage.values() if isinstance(value, float))
+        assert stage["steps"] / stage["seconds"] == pytest.approx(stage["steps per second"])
+        ratio = stage["computed tokens per second"] / stage["real tokens per second"]
+        assert ratio == pytest.approx(stage["computed / real tokens"])
         assert ratio >= 1
     assert trial["planned steps"] == int(MINUTES * 60 * 0.9 * trial["steps per second"])
     settings = training["settings"]
@@ -256,8 +256,8 @@ def test_tokens_are_those_of_the_sentences_and_of_the_chunks(packing: Packing, t
 
 
 def test_rates_by_hand() -> None:
-    found = rates(Read(steps=10, real=400, computed=1000, flop=3e12), 5.0, 2e12)
-    assert found == {
+    speeds = rates(Read(steps=10, real=400, computed=1000, flop=3e12), 5.0, 2e12)
+    assert speeds == {
         "steps": 10,
         "seconds": 5.0,
         "steps per second": 2.0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mining_texts import mining_model, write_texts
+from texts_to_mine import mining_model, write_texts
 from workspace import Workspace
 
 SOURCE = "texts/en $(touch taken) 'text'.txt"

@@ -230,6 +230,6 @@ def test_a_stack_is_made_once_and_is_due_with_each_method_that_comes_in(done: Wo
     assert "up to date" in done.run("dvc", "status", "decomposers").stdout
     done.edit(presets__mini__methods=[*MEMBERS, "dream+oracle-without-ic"])
     assert done.jobs_due() == due | {"decompose": 3, "evaluate": 3}
-    told = done.run(sys.executable, "-m", "orthoglot", "study", "why", f"{HOME}/dream").stdout.splitlines()
+    reasons = done.run(sys.executable, "-m", "orthoglot", "study", "why", f"{HOME}/dream").stdout.splitlines()
     added = f'methods.dream+oracle-without-ic.architecture (absent) -> "two_head" ({STACK})'
-    assert added in told
+    assert added in reasons

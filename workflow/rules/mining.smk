@@ -50,9 +50,10 @@ rule encode:
         "orthoglot study job encode <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
-# What gives each text its own mean
+# What all parts share: where each begins, and what gives each text its own mean
 rule centre:
     input:
+        texts=done("mining/{preset}/{side}/text"),
         vectors=done("mining/{preset}/{side}/vectors/{number}"),
     output:
         made("mining/{preset}/centre"),
@@ -76,7 +77,6 @@ rule centre:
 # A part of the source in a part of the target, and the other way
 rule search:
     input:
-        texts=done("mining/{preset}/{side}/text"),
         vectors=done("mining/{preset}/{side}/vectors/{number}"),
         centre=done("mining/{preset}/centre"),
     output:
@@ -102,7 +102,6 @@ rule search:
 # The neighbours of a part in the whole other text
 rule merge:
     input:
-        texts=done("mining/{preset}/{side}/text"),
         vectors=done("mining/{preset}/{side}/vectors/{number}"),
         centre=done("mining/{preset}/centre"),
         candidates=done("mining/{preset}/candidates/{tile}"),

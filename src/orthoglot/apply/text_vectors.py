@@ -148,14 +148,14 @@ def write_vectors(
     if done:
         logger.info("encode: resumed with %d of %d sentences done", done, total)
     encoder, each = for_text(model.encoder, text.size)
-    shared = Model(encoder, model.decomposer, model.identity)
+    threaded = Model(encoder, model.decomposer, model.identity)
     # The meter counts bytes of text: a sentence may take a hundred times as long as another.
     with EarlyMeter(total=size, label=f"encode {output.stem}", unit="bytes") as meter:
 
         def encoded(batch: list[tuple[int, str]]) -> tuple[list[int], np.ndarray]:
             sentences = [line for _, line in batch]
             share = sum(len(line.encode()) for line in sentences) / len(sentences)
-            return [row for row, _ in batch], encode(shared, sentences, weighed(meter.add, share))
+            return [row for row, _ in batch], encode(threaded, sentences, weighed(meter.add, share))
 
         for numbers, vectors in each(encoded, iter(lambda: list(islice(rows, block)), [])):
             if done == 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -107,7 +107,8 @@ def embed(
     with Meter(total=size, label="embed", unit="bytes") as meter:
         if alone is not None:
             work = _worker(alone, text_bytes, files, settings.batch_tokens, known)
-            deque(work(missing, meter.add), maxlen=0)
+            for _ in work(missing, meter.add):
+                pass
         else:
             threads = 1 if devices[0] == "cpu" else torch.get_num_threads()
             copied_from = None if known is None else earlier

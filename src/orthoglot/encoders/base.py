@@ -90,8 +90,15 @@ class TokenEncoder(ABC):
     def encode(
         self, sentences: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
     ) -> np.ndarray:
+        return self.encode_tokens(self.checked_tokens(sentences, language), batch_tokens, done)
+
+    def checked_tokens(self, sentences: Sequence[str], language: str) -> Ragged:
+        """The tokens of sentences in a language; errors are those of `Encoder.encode`."""
         check_language(self.name, self.languages, language)
-        tokens = self.tokens(strings(sentences, "sentences"), language)
+        return self.tokens(strings(sentences, "sentences"), language)
+
+    def encode_tokens(self, tokens: Ragged, batch_tokens: int, done: Done | None = None) -> np.ndarray:
+        """The vectors of tokens, as `Encoder.encode` gives them."""
         return in_length_order(tokens.lengths, self.dim, batch_tokens, partial(self.vectors, tokens), done)
 
     def padded(self, tokens: Ragged, batch: np.ndarray) -> Tensor:

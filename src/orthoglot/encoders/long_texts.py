@@ -9,15 +9,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
 
-from orthoglot.encoders.base import TokenEncoder, check_language, in_length_order
+from orthoglot.encoders.base import TokenEncoder
 from orthoglot.progress import Done
-from orthoglot.text.string_lists import strings
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -47,12 +45,10 @@ class SharedEncoder:
     def encode(
         self, sentences: Sequence[str], language: str, batch_tokens: int, done: Done | None = None
     ) -> np.ndarray:
-        check_language(self.name, self.languages, language)
         with self._tokenising:
-            tokens = self._encoder.tokens(strings(sentences, "sentences"), language)
-        vectors = partial(self._encoder.vectors, tokens)
+            tokens = self._encoder.checked_tokens(sentences, language)
         with self._computing:
-            return in_length_order(tokens.lengths, self.dim, batch_tokens, vectors, done)
+            return self._encoder.encode_tokens(tokens, batch_tokens, done)
 
 
 def in_order(work: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:

@@ -44,8 +44,9 @@ def search(
     device: str = "cpu",
     threads: int = 1,
     memory: float = 1.0,
+    exact_up_to: int | None = None,
 ) -> Neighbours:
-    """The k nearest neighbours both ways, exactly if there are at most `limit` similarities.
+    """The k nearest neighbours both ways, exactly if there are few similarities.
 
     `nearest_in_cells` searches among more. The facts state its recall: the share of the exact neighbours of 1,000
     sentences of either side that it finds.
@@ -56,25 +57,13 @@ def search(
         device: Of the exact search, and of cells where faiss is built for a GPU.
         threads: Of a search that is not exact on a CPU; PyTorch has its own number of threads for an exact one.
         memory: GiB of queries at once of a search that is not exact.
+        exact_up_to: Similarities up to which the search is exact; None for `limit`.
     Raises:
         ConfigError: See `check_search`.
     Source: docs/papers.md#protocol-search.
     """
-    if len(x) * len(y) <= limit(device):
+    if len(x) * len(y) <= (limit(device) if exact_up_to is None else exact_up_to):
         return Neighbours(nearest(x, y, k, device=device), {"search": "exact"})
-    return search_cells(x, y, k, device=device, threads=threads, memory=memory)
-
-
-def search_cells(
-    x: np.ndarray,
-    y: np.ndarray,
-    k: int,
-    *,
-    device: str = "cpu",
-    threads: int = 1,
-    memory: float = 1.0,
-) -> Neighbours:
-    """The k nearest neighbours both ways in cells, with the recall, however few there are; as of `search`."""
     sides = (x, y), (y, x)
     neighbours = [_approximate(*side, k, device, threads, memory) for side in sides]
     recalls = [_recall(*side, rows, device) for side, rows in zip(sides, neighbours, strict=True)]

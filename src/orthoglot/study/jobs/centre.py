@@ -1,7 +1,8 @@
-"""What is added to the vectors of each text that is mined, so that it has its own mean."""
+"""What all parts of a mining share: where each begins, the model, and the shift that gives each text its own mean."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -12,7 +13,7 @@ from orthoglot.decomposers.base import load_decomposer
 from orthoglot.decomposers.own_mean import mean_shift
 from orthoglot.errors import DataError
 from orthoglot.study.jobs.job import Job
-from orthoglot.study.mining.parts import MODEL, SUMS
+from orthoglot.study.mining.parts import MODEL, STARTS, SUMS, counts_of
 from orthoglot.text.bitext import SIDES
 
 
@@ -29,6 +30,9 @@ def run(job: Job) -> None:
                 f"{odd}: another model than that of other parts; remove it, and run snakemake again"
             )
         shutil.copy(every[0] / MODEL, output / MODEL)
+        texts = zip(SIDES, job.folders("texts"), strict=True)
+        starts = {side: counts_of(text)["starts"] for side, text in texts}
+        (output / STARTS).write_text(json.dumps(starts), encoding="utf-8")
         if not (every[0] / SUMS).exists():
             return
         decomposer = load_decomposer(every[0])

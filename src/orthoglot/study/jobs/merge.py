@@ -15,8 +15,8 @@ from orthoglot.study.mining.parts import (
     NEIGHBOURS,
     SEARCH,
     Vectors,
-    counts_of,
     merged,
+    starts_of,
     width,
 )
 
@@ -31,7 +31,7 @@ def run(job: Job) -> None:
         exact = facts[0]["search"] == "exact"
         stored = (np.load(folder / CANDIDATES) for folder in searches)
         lists = ((file[f"{side}.numbers"], file[f"{side}.products"]) for file in stored)
-        numbers, products = merged(lists, counts_of(job.folder("text"))["starts"][:-1], width(k))
+        numbers, products = merged(lists, starts_of(job.folder("centre"))[other][:-1], width(k))
         x = Vectors(job.folders(side), job.folder("centre"), side).array()
         y = Vectors(job.folders(other), job.folder("centre"), other).mapped()
         neighbours = settle(numbers, products, x, y, k, exhaustive=exact)

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 
 from orthoglot.encoders.base import resolve_device
-from orthoglot.search.exact_or_cells import search_cells
+from orthoglot.search.exact_or_cells import search
 from orthoglot.search.margins import both_cosines
 from orthoglot.search.neighbours import GPU_TILE, TILE, candidates
 from orthoglot.study.jobs.job import Job
-from orthoglot.study.mining.parts import CANDIDATES, SEARCH, Vectors, counts_of, padded, width
+from orthoglot.study.mining.parts import CANDIDATES, SEARCH, Vectors, padded, starts_of, width
 from orthoglot.text.bitext import SIDES
 
 
@@ -24,13 +24,13 @@ def run(job: Job) -> None:
 
     def work(output: Path) -> None:
         device = str(resolve_device(job.device))
-        n, m = (counts_of(text)["starts"][-1] for text in job.folders("texts"))
+        n, m = (starts[-1] for starts in starts_of(job.folder("centre")).values())
         x, y = (Vectors(job.folders(side), job.folder("centre"), side).array() for side in SIDES)
         if n * m <= job.settings["exact_up_to"]:
             both = candidates(x, y, width(k), device, TILE if device == "cpu" else GPU_TILE)
             facts: dict[str, object] = {"search": "exact"}
         else:
-            near, facts = search_cells(x, y, k, device=device, threads=torch.get_num_threads())
+            near, facts = search(x, y, k, device=device, threads=torch.get_num_threads(), exact_up_to=0)
             lists = zip(near, both_cosines(x, y, near), strict=True)
             forward, backward = (padded(rows, cosine.astype(np.float32), width(k)) for rows, cosine in lists)
             both = forward, backward

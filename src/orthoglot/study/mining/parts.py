@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from hashlib import blake2b
-from itertools import islice, pairwise
+from itertools import compress, islice, pairwise
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,7 +28,7 @@ from orthoglot.text.bitext import blocks, read_sentences
 SCHEMA = pa.schema([("sentence", pa.large_string()), ("line", pa.int64())])
 COUNTS, VECTORS, SUMS, MODEL = "counts.json", "vectors.npy", "sums.npy", "model.json"
 CANDIDATES, NEIGHBOURS, COSINES, SEARCH = "candidates.npz", "neighbours.npy", "cosines.npy", "search.json"
-PAIRS = "pairs.tsv"
+PAIRS, STARTS = "pairs.tsv", "starts.json"
 # Digests of lines by the first of their bytes, so that one group after the other is compared.
 GROUPS = 256
 HASHED = np.dtype([("digest", "S16"), ("line", "<i8")])
@@ -76,14 +76,12 @@ def split(text: Path, parts: int, output: Path, scratch: Path) -> None:
         )
     size = BLOCK if count >= parts * BLOCK else 1
     starts = [min(count, part * -(-count // size) // parts * size) for part in range(parts + 1)]
-    kept = (
-        (line.strip(), number)
-        for number, (line, keep) in enumerate(zip(read_sentences(text), first.tobytes(), strict=False), 1)
-        if keep
+    distinct = (
+        (line.strip(), number) for number, line in compress(enumerate(read_sentences(text), 1), first)
     )
     for part, (start, stop) in enumerate(pairwise(starts), 1):
         with pa.ipc.new_file(str(output / f"{part}.arrow"), SCHEMA) as writer:
-            for batch in blocks(islice(kept, stop - start)):
+            for batch in blocks(islice(distinct, stop - start)):
                 writer.write_batch(pa.record_batch([*map(list, zip(*batch, strict=True))], schema=SCHEMA))
     counts = {"lines": total, "blank": blank, "starts": starts}
     (output / COUNTS).write_text(json.dumps(counts), encoding="utf-8")
@@ -115,6 +113,12 @@ def counts_of(text: Path) -> dict[str, Any]:
     """`lines`, `blank`, and `starts`: the first sentence of each part, and the end."""
     counts: dict[str, Any] = json.loads((text / COUNTS).read_text(encoding="utf-8"))
     return counts
+
+
+def starts_of(centre: Path) -> dict[str, list[int]]:
+    """The `starts` of the source and of the target, in the folder of `centre`."""
+    starts: dict[str, list[int]] = json.loads((centre / STARTS).read_text(encoding="utf-8"))
+    return starts
 
 
 def side_of(text: Path) -> Side:
@@ -187,15 +191,15 @@ def merged(lists: Iterable[Lists], starts: Sequence[int], keep: int) -> Lists:
         starts: The first row of each part.
         keep: How many stay.
     """
-    kept: Lists | None = None
+    highest: Lists | None = None
     for start, (numbers, products) in zip(starts, lists, strict=True):
         numbers = np.where(numbers < 0, -1, numbers + np.int64(start))
-        if kept is not None:
+        if highest is not None:
             numbers, products = (
-                np.concatenate(both, axis=1) for both in zip(kept, (numbers, products), strict=True)
+                np.concatenate(both, axis=1) for both in zip(highest, (numbers, products), strict=True)
             )
             best = np.argpartition(-products, keep - 1, axis=1)[:, :keep]
             numbers, products = (np.take_along_axis(array, best, axis=1) for array in (numbers, products))
-        kept = numbers, products
-    assert kept is not None
-    return kept
+        highest = numbers, products
+    assert highest is not None
+    return highest

@@ -12,7 +12,7 @@ from orthoglot.formats.forms import ENDINGS, OF_MANY_PAIRS, form_of
 from orthoglot.languages import parse_pair
 from orthoglot.settings import Count
 from orthoglot.study.corpora.base import PairedSettings
-from orthoglot.study.corpora.kinds import parts
+from orthoglot.study.corpora.kinds import folder
 from orthoglot.study.corpora.patterns import by_name, filled
 
 FORMS = {**ENDINGS, ".parquet": "parquet"}
@@ -41,11 +41,11 @@ class LocalSettings(PairedSettings):
     def _each_pair_has_files_of_its_own(self) -> Self:
         all_sources = self.pair_sources("").values()
         kinds_of = {source["kind"] for source in all_sources}
-        if ("csv" in kinds_of) if not self.columns else not kinds_of <= {"csv", "parquet", "parts"}:
+        if ("csv" in kinds_of) if not self.columns else not kinds_of <= {"csv", "parquet", "folder"}:
             raise ValueError(
                 "columns: CSV files (.csv) need them, e.g. [1, 2], and other files than tables have none"
             )
-        if kinds_of & {"parquet", "parts"} and any(isinstance(column, int) for column in self.columns):
+        if kinds_of & {"parquet", "folder"} and any(isinstance(column, int) for column in self.columns):
             raise ValueError("columns: those of Parquet files have names, and so have those of a folder")
         if len(self.files) == 1 and len(self.columns) not in (0, 2):
             raise ValueError("columns: of one file, name the source's and the target's")
@@ -68,7 +68,7 @@ class LocalSettings(PairedSettings):
                 for column in self.columns
             ]
             if len(paths) == 1 and Path(paths[0]).is_dir():
-                kind, paths = "parts", parts.files_of(Path(paths[0]))
+                kind, paths = "folder", folder.files_of(Path(paths[0]))
             else:
                 kind = form_of(paths, FORMS)
             if columns and kind == "local" and len(paths) == 1:

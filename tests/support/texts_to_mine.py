@@ -22,7 +22,7 @@ def write_texts(source: Path, target: Path, lines: int) -> None:
     rng = np.random.default_rng(1)
     shared = make_pairs(lines * 3 // 4)
     for side, path in enumerate((source, target)):
-        own = make_pairs(lines - len(shared), seed=2 + side)
-        sentences = [pair[side] for pair in (*shared, *own)]
+        alone = make_pairs(lines - len(shared), seed=2 + side)
+        sentences = [pair[side] for pair in (*shared, *alone)]
         order = rng.permutation(lines)
         path.write_text("\n".join([sentences[order[3]], "", *(sentences[row] for row in order)]) + "\n")

@@ -22,7 +22,7 @@ from shipped_settings import shipped_values
 from small_checkpoint import make_pairs
 from typer.testing import CliRunner
 
-import grid
+import mining_jobs
 from orthoglot.apply import text_vectors
 from orthoglot.apply.mine import distinct
 from orthoglot.cli import app
@@ -54,7 +54,7 @@ def _short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
     """Two thirds of either side translate each other; blank lines, repeated ones, and sentences of equal vectors."""
     monkeypatch.chdir(tmp_path)
-    sides = [one for one, _ in PAIRS[:60]], [other for _, other in PAIRS[:30:-1]]
+    sides = [source for source, _ in PAIRS[:60]], [target for _, target in PAIRS[:30:-1]]
     paths = Path("en text.txt"), Path("gn's.txt")
     for path, lines in zip(paths, sides, strict=True):
         # The tokenizer takes any white space for one blank.
@@ -187,8 +187,8 @@ def test_short_texts_in_parts_of_less_than_a_block_give_the_same_rows(
     one_command(texts, models["plda"])
     mined(parts=5, model=str(models["plda"]))
     expected, margins = rows("one.tsv")
-    found, values = rows("mined/mini/pairs.tsv")
-    assert sorted(found) == sorted(expected)
+    pairs, values = rows("mined/mini/pairs.tsv")
+    assert sorted(pairs) == sorted(expected)
     np.testing.assert_allclose(values, margins, atol=2e-6)
 
 
@@ -196,13 +196,13 @@ def test_by_cells_the_recall_is_stated(
     mined: Mine, texts: tuple[Path, Path], encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one_command(texts, encoder)
-    monkeypatch.setattr(grid, "limit", lambda device: 0)
+    monkeypatch.setattr(mining_jobs, "limit", lambda device: 0)
     mined(parts=2)
     about = json.loads(Path("mined/mini/pairs.tsv.json").read_text())
     assert (about["search"], about["recall"]) == ("cells", 1)  # so few sentences that all cells are looked up
     expected, margins = rows("one.tsv")
-    found, values = rows("mined/mini/pairs.tsv")
-    assert sorted(found) == sorted(expected)
+    pairs, values = rows("mined/mini/pairs.tsv")
+    assert sorted(pairs) == sorted(expected)
     np.testing.assert_allclose(values, margins, atol=2e-6)
 
 
@@ -379,8 +379,8 @@ def test_a_text_that_is_swapped_is_never_mixed_with_the_one_before(
     texts[0].write_text(before)
     mined(parts=2)
     one_command(texts, encoder)
-    found, _ = rows("mined/mini/pairs.tsv")
-    assert sorted(found) == sorted(rows("one.tsv")[0])
+    pairs, _ = rows("mined/mini/pairs.tsv")
+    assert sorted(pairs) == sorted(rows("one.tsv")[0])
 
 
 def test_a_text_that_changes_while_it_is_read_is_noticed(
