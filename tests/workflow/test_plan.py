@@ -228,7 +228,7 @@ def test_the_parts_of_a_folder_are_files_of_the_user() -> None:
         part.write_text(text)
     before = prepare()
     assert [*before.own] == [str(part) for part in parts]
-    assert "orthoglot.study.corpora.kinds.parts" in before.code
+    assert "orthoglot.study.corpora.kinds.folder" in before.code
     (folder / "_SUCCESS").touch()
     assert prepare().key == before.key
     parts[1].write_text(texts[0])
