@@ -18,7 +18,7 @@ from orthoglot.apply.encoder_copy import Checkpoint, link_folder
 from orthoglot.apply.smaller_vectors import check_dim, check_form, compact
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import META, WEIGHTS, Decomposer, Parts, load_decomposer
-from orthoglot.decomposers.own_mean import adapted
+from orthoglot.decomposers.own_mean import shift_of, with_shift
 from orthoglot.encoders.base import Encoder, check_language, usual_batch
 from orthoglot.encoders.folder import ENCODER, identity, load_encoder
 from orthoglot.encoders.settings import Precision
@@ -67,12 +67,20 @@ class Model:
     Attributes:
         identity: The SHA-256 of what decides the vectors: the encoder's files, the decomposer's if there is one, and
             the precision if it is not float32.
+        own_mean: What `adapted` has added to the meaning part, (D,); None for another model. Store it with vectors.
     """
 
-    def __init__(self, encoder: Encoder, decomposer: Decomposer | None, identity: str = "") -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        decomposer: Decomposer | None,
+        identity: str = "",
+        own_mean: np.ndarray | None = None,
+    ) -> None:
         self.encoder = encoder
         self.decomposer = decomposer
         self.identity = identity
+        self.own_mean = own_mean
 
     @property
     def usual_part(self) -> str:
@@ -173,8 +181,7 @@ class Model:
             ConfigError: the model has no decomposer.
             TypeError, DataError: as for `encode`.
         """
-        if self.decomposer is None:
-            raise ConfigError(f"{self.encoder.name} has no decomposer")
+        self._required_decomposer()
         texts = strings(sentences, "sentences")
         rows, vectors = self._vectors(texts, language, batch_tokens, progress)
         parts = self.split(vectors, language, partner)
@@ -207,15 +214,26 @@ class Model:
 
         Args:
             vectors: `encode(sentences, part="sentence")` of a text or collection in one language (N, D). Keep the
-                model for the vectors that are compared with these later.
+                model, or its `own_mean`, for the vectors that are compared with these later.
         Raises:
             ConfigError: the model has no decomposer, or one of another method.
         """
-        if self.decomposer is None:
-            raise ConfigError(f"{self.encoder.name} has no decomposer")
-        decomposer = adapted(self.decomposer, vectors)
+        return self.with_own_mean(shift_of(vectors, self._required_decomposer()))
+
+    def with_own_mean(self, own_mean: np.ndarray | Sequence[float]) -> Model:
+        """The model that `adapted` gave, from its `own_mean`.
+
+        Args:
+            own_mean: (D,), of this very model: stored from `adapted(...).own_mean`, or `own_mean` in the JSON of
+                `orthoglot encode --own-mean`.
+        Raises:
+            ConfigError: as for `adapted`.
+            DataError: another dimension, or numbers that are not finite.
+        """
+        own_mean = np.asarray(own_mean, dtype=np.float64)
+        decomposer = with_shift(self._required_decomposer(), own_mean)
         changed = hashlib.sha256(self.identity.encode() + decomposer.weights["offset"].tobytes())
-        return type(self)(self.encoder, decomposer, changed.hexdigest())
+        return type(self)(self.encoder, decomposer, changed.hexdigest(), own_mean)
 
     def languages_used(
         self, part: str, language: str | None, partner: str | None
@@ -233,6 +251,11 @@ class Model:
             return language, partner
         reads_language = getattr(self.encoder, "reads_language", True)
         return (language if reads_language else None), None
+
+    def _required_decomposer(self) -> Decomposer:
+        if self.decomposer is None:
+            raise ConfigError(f"{self.encoder.name} has no decomposer")
+        return self.decomposer
 
     def _vectors(
         self, texts: Sequence[str], language: str | None, batch_tokens: int | None, progress: bool | Done

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from orthoglot.decomposers.base import Decomposer, unit
-from orthoglot.errors import ConfigError
+from orthoglot.errors import ConfigError, DataError
 
 # Sentences that weigh as much as the mean of the training text.
 WEIGHT = 30
@@ -66,19 +66,38 @@ def centred(meanings: np.ndarray, decomposer: Decomposer) -> np.ndarray:
     return shifted(meanings, decomposer, mean_shift(sums(meanings, decomposer), decomposer))
 
 
-def adapted(decomposer: Decomposer, vectors: np.ndarray) -> Decomposer:
-    """The decomposer, which must be of PLDA, for texts of the kind of these vectors: its meaning part has their mean.
+def shift_of(vectors: np.ndarray, decomposer: Decomposer) -> np.ndarray:
+    """The `mean_shift` (M,) of vectors (N, D) of the encoder, of one text or of one language; rows of NaN do not count.
 
-    Args:
-        vectors: (N, D) of the encoder, of one text or of one language; rows of NaN do not count.
     Raises:
-        ConfigError: The decomposer is of another method.
+        ConfigError: The decomposer is not of PLDA.
     """
+    _check(decomposer)
+    return mean_shift(sums(decomposer.transform(vectors, "").meaning, decomposer), decomposer)
+
+
+def with_shift(decomposer: Decomposer, shift: np.ndarray) -> Decomposer:
+    """The decomposer whose meaning part has a `mean_shift` (M,) added.
+
+    Raises:
+        ConfigError: The decomposer is not of PLDA.
+        DataError: The shift has another dimension, or is not finite.
+    """
+    _check(decomposer)
+    offset = decomposer.weights["offset"]
+    if np.shape(shift) != offset.shape or not np.isfinite(shift).all():
+        raise DataError(f"own mean: {np.shape(shift)}, expected {offset.shape} finite numbers")
+    return replace(decomposer, weights={**decomposer.weights, "offset": (offset + shift).astype(np.float32)})
+
+
+def adapted(decomposer: Decomposer, vectors: np.ndarray) -> Decomposer:
+    """The decomposer for texts of the kind of these vectors: its meaning part has their mean, see `shift_of`."""
+    return with_shift(decomposer, shift_of(vectors, decomposer))
+
+
+def _check(decomposer: Decomposer) -> None:
     if adaptable(decomposer, "meaning") is None:
         raise ConfigError(f"own mean: {decomposer.method} has no meaning part that can have it; plda has")
-    meanings = decomposer.transform(vectors, "").meaning
-    offset = decomposer.weights["offset"] + mean_shift(sums(meanings, decomposer), decomposer)
-    return replace(decomposer, weights={**decomposer.weights, "offset": offset.astype(np.float32)})
 
 
 def _at_length(meanings: np.ndarray, decomposer: Decomposer) -> np.ndarray:
