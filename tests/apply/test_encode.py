@@ -119,6 +119,26 @@ def test_a_mean_is_of_the_same_model(models: dict[str, Path], tmp_path: Path) ->
         encoded(models["plda"], tmp_path, "--mean-of", str(tmp_path / "v.npy"), "--precision", "bfloat16")
 
 
+def test_a_stored_mean_gives_the_adapted_model_again(models: dict[str, Path], tmp_path: Path) -> None:
+    model = load(models["plda"], device="cpu")
+    adapted = model.adapted(model.encode(SENTENCES, part="sentence"))
+    assert model.own_mean is None
+    assert adapted.own_mean is not None
+    for stored in (json.loads(json.dumps(adapted.own_mean.tolist())), adapted.own_mean.astype(np.float32)):
+        again = model.with_own_mean(stored)
+        assert again.identity == adapted.identity != model.identity
+        np.testing.assert_allclose(again.own_mean, adapted.own_mean, atol=1e-7)
+    first = encoded(models["plda"], tmp_path, "--own-mean")
+    by_file = model.with_own_mean(json.loads((tmp_path / "v.npy.json").read_text())["own_mean"])
+    np.testing.assert_allclose(by_file.encode(SENTENCES), first, atol=1e-4)
+    for wrong in (adapted.own_mean[1:], np.full_like(adapted.own_mean, np.nan)):
+        with pytest.raises(DataError, match=r"own mean: .* expected \(32,\) finite numbers"):
+            model.with_own_mean(wrong)
+    for other, reason in (("centering", "plda has"), ("encoder", "has no decomposer")):
+        with pytest.raises(ConfigError, match=reason):
+            load(models[other], device="cpu").with_own_mean(adapted.own_mean)
+
+
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("text") / "text.txt"
