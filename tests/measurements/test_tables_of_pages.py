@@ -10,6 +10,7 @@ import detection
 import own_mean
 import pairs_needed
 import pytest
+import vector_database
 
 MEASUREMENTS = Path(__file__).parents[2] / "measurements"
 
@@ -21,6 +22,8 @@ MEASUREMENTS = Path(__file__).parents[2] / "measurements"
         (coverage_of_calibrate.table, "mining/coverage.csv"),
         (pairs_needed.table, "pairs-needed/pairs-needed.csv"),
         (detection.table, "scoring/detection.csv"),
+        (vector_database.table_of_means, "vector-database/vector-database.csv"),
+        (vector_database.table_of_engines, "vector-database/vector-database.csv"),
     ],
 )
 def test_the_table_on_the_page_is_that_of_the_records(table: Callable[[Path], str], record: str) -> None:
