@@ -10,8 +10,7 @@
 # make chaos: 20,000 damaged inputs of each reader, every result damaged in every way, each stage killed ten times (docs/reliability.md).
 # make links: fetch every file of the catalogue again, and compare it with fetched.lock; to be run on a schedule.
 # make cluster: set up, then the miniature workflow through a real Slurm of two nodes; needs root and Debian's packages
-# slurm-wlm and munge, with accounting slurmdbd and mariadb-server, and for an object store rclone 1.65 or later. It fails
-# where no test can run.
+# slurm-wlm and munge, with accounting slurmdbd and mariadb-server. It fails where no test can run.
 # make gpu: set up, then prove and measure everything on a GPU; the page is measured-on-gpu/gpu.md (docs/gpu.md).
 PYTHON ?= python3
 VENV ?= .venv
@@ -66,8 +65,7 @@ links: setup
 
 cluster: setup
 	@$(IN_VENV) PYTHONPATH=tests/support python -c 'import slurm_cluster, sys; sys.exit(slurm_cluster.missing() or 0)'
-	$(VENV)/bin/python -m pip install --quiet -c constraints.txt -e '.[slurm]' snakemake-executor-plugin-cluster-generic \
-	snakemake-storage-plugin-s3
+	$(VENV)/bin/python -m pip install --quiet -c constraints.txt -e '.[slurm]'
 	$(IN_VENV) pytest -rs tests/cluster
 
 # faiss-gpu has a folder of its own: it brings the same module as faiss-cpu.

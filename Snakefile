@@ -15,11 +15,9 @@ from orthoglot.study.papers.published import (
     SUITES,
 )
 from plan import STAGES, Plan
-from storage import carry_folders
 
 plan = Plan(parameters.load(Path("params.yaml"), config))
 bridge = Bridge(workflow, plan, lambda: Plan(parameters.load(Path("params.yaml"))))
-carry_folders(workflow)
 
 
 # Counts with `--sdm apptainer` alone. Its user builds the image: none is published (docs/run.md#containers).
