@@ -43,33 +43,34 @@ class Bridge:
         self.workflow = workflow
         self.plan = plan
         self.again = again
-        execute, build_dag = workflow.execute, workflow._build_dag
-
-        def build_dag_by_receipts() -> None:
-            if workflow.is_main_process:
-                # Snakemake sees only that a receipt exists; if it is needed, its job runs again. In an object store
-                # (storage.py) it has an absolute path.
-                damaged = plan.damaged()
-                workflow.dag.forcefiles.update(damaged, map(os.path.abspath, damaged))
-            build_dag()
-
-        workflow._build_dag = build_dag_by_receipts
+        self.begun = False
         if not workflow.is_main_process:
             return
         for warning in filter(None, [*plan.left_out.values(), plan.unread]):
             logger.warning(warning)
         self._drop_conda_if_absent()
         self._require_image()
+        if workflow.storage_registry.default_storage_provider is not None:
+            raise ConfigError(
+                "--default-storage-provider: a result is a folder, and a storage plug-in carries the files alone "
+                "that a rule names; docs/clusters.md says what to do without shared files"
+            )
 
-        def execute_alone(*arguments: Any, **named: Any) -> Any:
-            if workflow.output_settings.dryrun:
-                job_lines.install(lambda folder: "; ".join(reasons(plan, folder)))
-            else:
-                job_lines.install()
-                self._prepare()
-            return execute(*arguments, **named)
+    def begin(self) -> None:
+        """Start a run, if this is one and the first time: show lines of jobs, and let no other run be at work.
 
-        workflow.execute = execute_alone
+        Input functions call it, as they are the first of a workflow that a run evaluates: before Snakemake looks at any
+        file, and takes its lock. `onstart` comes after both (docs/clusters.md). Where jobs are listed, drawn or
+        unlocked, Snakemake has no executor, and nothing waits.
+        """
+        if self.begun or not self.workflow.is_main_process or self.workflow.executor_plugin is None:
+            return
+        self.begun = True
+        if self.workflow.dryrun:
+            job_lines.install(lambda folder: "; ".join(reasons(self.plan, folder)))
+        else:
+            job_lines.install()
+            self._prepare()
 
     def commit(self) -> None:
         """After a successful run, record with DVC every stage whose jobs are all done and still as planned."""
@@ -150,6 +151,8 @@ class Bridge:
         for lock in Path(".snakemake/locks").glob("*.lock"):
             logger.warning(f"removing {lock}, left by a run that was killed")
             lock.unlink()
+        # The run that was waited for has removed it.
+        Path(".snakemake/locks").mkdir(parents=True, exist_ok=True)
         # DVC needs these folders even if no encoder is trained on sentence pairs, and nothing is made on demand.
         name = self.plan.name
         for folder in (f"models/{name}/tokens", "tables", f"ablation/{name}", "exported"):

@@ -224,14 +224,6 @@ class Plan(Grid):
     def _contents(self, folder: str, key: str) -> str:
         return receipts.contents(Path(folder), key)
 
-    def damaged(self) -> list[str]:
-        """Receipts that are there although their folders are not what their jobs would make."""
-        return [
-            job.receipt
-            for job in self.jobs.values()
-            if Path(job.receipt).exists() and not self.done(job.folder)
-        ]
-
     def keys(self, stage: str) -> dict[str, str]:
         """The keys of a DVC stage's jobs, by folder."""
         return {

@@ -51,9 +51,12 @@ def done(*folders, by=None):
     without wildcards.
     """
     names = "|".join(re.sub(r"{\w+}", "[^/]+", folder) for folder in folders)
-    return lambda wildcards: receipts_of(
-        plan.job(by) if by else plan.of_key(wildcards.key), names
-    )
+
+    def inputs(wildcards):
+        bridge.begin()
+        return receipts_of(plan.job(by) if by else plan.of_key(wildcards.key), names)
+
+    return inputs
 
 
 def job(wildcards):
@@ -97,7 +100,12 @@ def receipts_of(job, names):
     ]
     receipts = [source.receipt for source in needed]
     if not plan.done(job.folder):
-        return receipts if Path(job.receipt).exists() else ancient(receipts)
+        if not Path(job.receipt).exists():
+            return ancient(receipts)
+        # Snakemake sees only that a receipt exists; if this damaged result is needed, its job runs again.
+        if workflow.is_main_process:
+            workflow.dag.forcefiles.add(job.receipt)
+        return receipts
     if {job.verb, job.receipt} & set(settings.forcerun):
         return receipts
     present = (

@@ -1,5 +1,7 @@
 # Invented languages with every kind of gold label
 rule generate:
+    input:
+        done(),
     output:
         made("data/{preset}/invented/{corpus}"),
     log:
@@ -21,6 +23,8 @@ rule generate:
 
 # Archives from OPUS, over the network
 rule fetch:
+    input:
+        done(),
     output:
         made("data/{preset}/opus/{corpus}"),
     log:
@@ -42,6 +46,8 @@ rule fetch:
 
 # Files of a test set or corpus that have addresses, over the network
 rule download:
+    input:
+        done(),
     output:
         made("data/{preset}/files/{entry}"),
     log:

@@ -3,6 +3,8 @@
 
 # The distinct sentences of a text in parts
 rule split:
+    input:
+        done(),
     output:
         made("mining/{preset}/{side}/text"),
     log:
