@@ -7,8 +7,12 @@ import logging
 import pytest
 
 from orthoglot.training.decompose import log_endings
-from orthoglot.training.endings import Ending, warnings
+from orthoglot.training.endings import warnings
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
+
+
+def ending(epochs: int, best: int, capped: bool) -> dict[str, int | str]:
+    return {"epochs": epochs, "best_epoch": best, "stopped": "cap" if capped else "patience"}
 
 
 @pytest.mark.parametrize(
@@ -36,7 +40,7 @@ from orthoglot.training.settings import DecompositionSettings, MethodSettings
     ],
 )
 def test_warnings(endings: list[tuple[int, int, bool]], expected: list[str]) -> None:
-    assert warnings([Ending(*one) for one in endings]) == expected
+    assert warnings([ending(*one) for one in endings]) == expected
 
 
 def test_the_job_logs_one_line_and_what_is_doubtful(caplog: pytest.LogCaptureFixture) -> None:
@@ -45,7 +49,7 @@ def test_the_job_logs_one_line_and_what_is_doubtful(caplog: pytest.LogCaptureFix
     )
     with caplog.at_level(logging.INFO):
         log_endings(
-            method, DecompositionSettings(max_epochs=40), "m", [Ending(12, 0, False), Ending(40, 38, True)]
+            method, DecompositionSettings(max_epochs=40), "m", [ending(12, 0, False), ending(40, 38, True)]
         )
     assert [(record.levelname, record.message) for record in caplog.records] == [
         ("INFO", "m: best epoch by retrieval: 1 of 12, 39 of 40 (at most 40)"),

@@ -23,6 +23,7 @@ from orthoglot.decomposers.base import load_decomposer, unit
 from orthoglot.embeddings.embed import bitext_texts, embed
 from orthoglot.embeddings.settings import EmbeddingSettings
 from orthoglot.embeddings.store import EmbeddingStore
+from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.folder import ENCODER, card, identity, locate
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.formats.base import Source
@@ -32,7 +33,7 @@ from orthoglot.statistics.records import Record, read_records, write_records
 from orthoglot.text.bitext import SentencePair
 from orthoglot.text.shifts import WINDOW, Run, find_runs_of_vectors, said
 from orthoglot.text.splitting import SplitSettings
-from orthoglot.training.decompose import collect, decompose
+from orthoglot.training.decompose import collect, fit_decomposer, write
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 
 MADE, RECORDS = "fit.json", "records.jsonl"
@@ -167,18 +168,17 @@ def fit(
             raise ConfigError(
                 f"{output}: another process wrote it meanwhile; remove it or name another folder"
             )
-        decompose(
+        fitted, history = fit_decomposer(
             method,
             recipe,
             name,
-            store,
             collect(store, folders, EVERYTHING),
             seed=seed,
-            device=device,
+            device=resolve_device(device),
             checkpoint=checkpoint / f"training-{key[:16]}",
-            output=place,
             prior=start.prior if start else None,
         )
+        write(fitted, history, store, place)
         records = retrieval(load_decomposer(place), store, test, seed, further(folders))
         write_records(place / RECORDS, records)
         atomic.copy_folder(home, place / ENCODER)

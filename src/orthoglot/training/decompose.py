@@ -21,7 +21,6 @@ from orthoglot.decomposers.cross_validation import Block
 from orthoglot.decomposers.modules import Maps
 from orthoglot.decomposers.moments import Moments
 from orthoglot.embeddings.store import EmbeddingStore
-from orthoglot.encoders.base import resolve_device
 from orthoglot.encoders.out_of_memory import within_memory
 from orthoglot.errors import ConfigError
 from orthoglot.objectives import check_method
@@ -30,14 +29,14 @@ from orthoglot.random_streams import Draws, stream
 from orthoglot.training.batching import Batch, PairRows, make_batches
 from orthoglot.training.closed_form_fit import described, fit_closed_form, save
 from orthoglot.training.compiled import PAYS_FROM, compiled
-from orthoglot.training.endings import Ending, summary, warnings
+from orthoglot.training.endings import Ending, ending, summary, warnings
 from orthoglot.training.gathering import fits, inputs
 from orthoglot.training.loop import fit
 from orthoglot.training.settings import DecompositionSettings, MethodSettings
 from orthoglot.training.step import Update
 from orthoglot.training.stopping import CRITERIA, Retrieval, check_stopping, without_opponents
 from orthoglot.training.stored_pairs import blocks, stored
-from orthoglot.training.training_state import History, best_epoch, ending, write_history
+from orthoglot.training.training_state import History, write_history
 
 logger = logging.getLogger(__name__)
 
@@ -53,49 +52,17 @@ class Data:
     text: str = ""  # digest of the sentences of these pairs, in their order; empty if they are unknown
 
 
-def decompose(
-    method: MethodSettings,
-    recipe: DecompositionSettings | None,
-    name: str,
-    store: EmbeddingStore,
-    data: Data,
-    *,
-    seed: int,
-    device: str,
-    checkpoint: Path,
-    output: Path,
-    prior: Prior | None = None,
-) -> Ending | None:
-    """Write decomposer.json, weights.safetensors and, of a trained method, history.jsonl into an existing folder.
-
-    The other arguments, and errors, are those of `fit_decomposer`.
-
-    Args:
-        store: The encoder's vectors, from which `collect` took the data.
-        device: "auto", "cpu", "cuda", ...
-        output: The folder.
-    Returns:
-        How the training ended; None for a closed form.
-    """
-    target = resolve_device(device)
-    decomposer, history = fit_decomposer(
-        method, recipe, name, data, seed=seed, device=target, checkpoint=checkpoint, prior=prior
-    )
-    return write(decomposer, history, store, output)
-
-
 def write(
     decomposer: Decomposer, history: History, store: EmbeddingStore, output: Path, code: str = ""
-) -> Ending | None:
-    """Write what was fitted to a store's vectors, as `decompose`; how its training ended, None for a closed form.
+) -> None:
+    """Write what was fitted to a store's vectors into an existing folder.
 
-    The digest of the code that fitted it, if it is given, is part of the record.
+    That is decomposer.json, weights.safetensors and, of a trained method, history.jsonl. The digest of the code that
+    fitted it, if it is given, is part of the record.
     """
     save(decomposer, store, output, code)
-    if not history:
-        return None
-    write_history(history, output)
-    return Ending(len(history), best_epoch(history), decomposer.details["stopped"] == "cap")
+    if history:
+        write_history(history, output)
 
 
 def log_endings(

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from orthoglot.training.training_state import History, best_epoch, out_of_patience
 
 # A best epoch before this one, from 0, leaves nearly the initial weights.
 EARLY = 2
+Ending = Mapping[str, Any]  # what `ending` states, and maybe more
 
 
-class Ending(NamedTuple):
-    """How one training ended."""
+def ending(history: History, patience: int) -> dict[str, int | str]:
+    """How a training ended, for the record: `epochs`, `best_epoch` (from 0), and `stopped`.
 
-    epochs: int  # how many were trained
-    best: int  # the best of them, from 0
-    capped: bool  # whether `max_epochs` ended it before its patience did
+    That is "patience", or "cap" if more epochs might have helped.
+    """
+    stopped = "patience" if out_of_patience(history, patience) else "cap"
+    return {"epochs": len(history), "best_epoch": best_epoch(history), "stopped": stopped}
 
 
 def summary(endings: Sequence[Ending], max_epochs: int, criterion: str) -> str:
     """One line for the log: best and last epoch of each seed, by the validation value that decided."""
-    epochs = ", ".join(f"{ending.best + 1} of {ending.epochs}" for ending in endings)
+    epochs = ", ".join(f"{seed['best_epoch'] + 1} of {seed['epochs']}" for seed in endings)
     return f"best epoch by {criterion}: {epochs} (at most {max_epochs})"
 
 
@@ -28,8 +32,8 @@ def warnings(endings: Sequence[Ending]) -> list[str]:
 
     A best epoch among the first two, unless training had no more than two; and reaching the cap with patience left.
     """
-    early = [ending.epochs for ending in endings if ending.best < EARLY < ending.epochs]
-    capped = [ending.epochs for ending in endings if ending.capped]
+    early = [seed["epochs"] for seed in endings if seed["best_epoch"] < EARLY < seed["epochs"]]
+    capped = [seed["epochs"] for seed in endings if seed["stopped"] == "cap"]
     seeds = f"{len(endings)} seed{'s' * (len(endings) > 1)}"
     doubts = []
     if early:

@@ -103,15 +103,6 @@ def out_of_patience(history: History, patience: int | None) -> bool:
     return patience is not None and len(history) - 1 - best_epoch(history) >= patience
 
 
-def ending(history: History, patience: int) -> dict[str, int | str]:
-    """How a training ended, for the record: `epochs`, `best_epoch` (from 0), and `stopped`.
-
-    That is "patience", or "cap" if more epochs might have helped.
-    """
-    stopped = "patience" if out_of_patience(history, patience) else "cap"
-    return {"epochs": len(history), "best_epoch": best_epoch(history), "stopped": stopped}
-
-
 def write_history(history: History, output: Path) -> None:
     """Write history.jsonl into a folder: one line of JSON for each epoch."""
     lines = [json.dumps(row, sort_keys=True) + "\n" for row in history]

@@ -246,8 +246,13 @@ def _early_ends(trainings: Sequence[History]) -> Mapping[Evaluation, list[str]]:
     endings: dict[Evaluation, list[Ending]] = {}
     for training in trainings:
         if training.seed is not None and training.rows:
-            ending = Ending(len(training.rows), best_epoch(training.rows), training.capped)
-            endings.setdefault((training.encoder, training.method), []).append(ending)
+            endings.setdefault((training.encoder, training.method), []).append(
+                {
+                    "epochs": len(training.rows),
+                    "best_epoch": best_epoch(training.rows),
+                    "stopped": training.stopped,
+                }
+            )
     return {name: reasons for name, ended in endings.items() if (reasons := warnings(ended))}
 
 

@@ -41,7 +41,7 @@ class History(NamedTuple):
     method: str  # name, or "pretraining"
     seed: int | None  # None for an encoder
     rows: list[dict[str, float]]  # one per epoch
-    capped: bool = False  # whether the maximum number of epochs ended it before its patience did
+    stopped: str = ""  # of a decomposer, see `orthoglot.training.endings.ending`
 
 
 def method_styles(methods: Mapping[str, str | None]) -> dict[str, tuple[str, str]]:

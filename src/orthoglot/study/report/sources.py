@@ -101,7 +101,7 @@ def read_history(path: Path) -> History:
     names = file.parent.parts
     if names[-1].startswith("seed"):
         seed = int(names[-1].removeprefix("seed"))
-        return History(names[-3], names[-2], seed, rows, details.get("stopped") == "cap")
+        return History(names[-3], names[-2], seed, rows, details.get("stopped", ""))
     return History(names[-1], "pretraining", None, rows)
 
 
