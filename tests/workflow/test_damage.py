@@ -65,6 +65,15 @@ def test_a_second_run_in_a_folder_waits_and_goes_on_with_what_the_first_left(
     assert workspace.jobs_due() == {}
 
 
+def test_what_only_looks_does_not_wait_for_a_run_at_work(fresh: Workspace, tmp_path: Path) -> None:
+    workspace = fresh.copy(tmp_path / "w")
+    first = start_waiting(workspace, "data/mini/invented/mini", *SNAKEMAKE)
+    for option in ("--dry-run", "--list", "--dag", "--summary", "--unlock"):
+        assert workspace.run(*SNAKEMAKE, option).returncode == 0
+    assert first.poll() is None
+    first.kill_all()
+
+
 @pytest.mark.parametrize("content", ["", None])
 def test_a_damaged_dvc_lock_is_named_once_the_results_are_complete(
     content: str | None, done: Workspace, finished: Workspace

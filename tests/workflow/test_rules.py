@@ -5,11 +5,14 @@ from __future__ import annotations
 import copy
 import json
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from workspace import ROOT
 
+from bridge import Bridge
+from orthoglot.errors import ConfigError
 from orthoglot.study import config
 from plan import Plan
 
@@ -111,3 +114,21 @@ def test_a_rule_names_what_of_params_yaml_counts_for_its_jobs(values: Values) ->
         )
     }
     assert said == counts
+
+
+def test_every_rule_with_a_job_begins_the_run() -> None:
+    rules = re.split(r"^ *rule\b", RULES, flags=re.M)[1:]
+    with_job = [rule for rule in rules if "orthoglot study job" in rule]
+    assert len(with_job) > 15
+    assert [rule.partition(":")[0] for rule in with_job if "done(" not in rule.partition("output:")[0]] == []
+
+
+def test_a_storage_provider_is_refused() -> None:
+    workflow: Any = SimpleNamespace(
+        is_main_process=True,
+        deployment_settings=SimpleNamespace(deployment_method=set()),
+        storage_registry=SimpleNamespace(default_storage_provider=object()),
+    )
+    plan: Any = SimpleNamespace(left_out={}, unread="")
+    with pytest.raises(ConfigError, match="--default-storage-provider: a result is a folder"):
+        Bridge(workflow, plan, lambda: plan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ from orthoglot.search.margins import mine as by_margin
 from orthoglot.search.neighbours import Nearest, nearest
 from orthoglot.statistics.intervals import wilson
 from orthoglot.text.held_out import distinct
-from orthoglot.text.keys import normalised
+from orthoglot.text.keys import are_new
 from orthoglot.text.shifts import find_runs_of_vectors, outside, parallel, said
 from orthoglot.text.string_lists import string_pairs
 
@@ -100,7 +101,8 @@ def calibrate(
     sides = _distinct(parallel(string_pairs(pairs, "pairs"), realign=realign))
     n = len(sides[0])
     if n < FEWEST or (share is not None and _gold(share, n) < FEWEST_IN_BOTH):
-        needed = FEWEST if share is None else max(FEWEST, _pairs_for(share))
+        fewest = 0 if share is None else math.ceil(FEWEST_IN_BOTH * (2 - share) / share)
+        needed = max(FEWEST, fewest)
         raise DataError(
             f"{n} different pairs, too few: give {needed}" + (" or a larger share" if share else "")
         )
@@ -130,7 +132,7 @@ def calibrate(
         x, y = (centred(side, decomposer) for side in (x, y))
     if among:
         x, y = (
-            np.concatenate([known, vectors[_new(sentences, side)]])
+            np.concatenate([known, vectors[are_new(sentences, side)]])
             for known, side, (sentences, vectors) in zip((x, y), sides, among, strict=True)
         )
     near, _ = search(x, y, SPARE * neighborhood, device=device, threads=threads)
@@ -213,11 +215,6 @@ def _gold(share: float, n: int) -> int:
     return round(share * n / (2 - share))
 
 
-def _pairs_for(share: float) -> int:
-    """The fewest pairs that can show a share."""
-    return int(np.ceil(FEWEST_IN_BOTH * (2 - share) / share))
-
-
 def _chosen(share: float | None, estimated: float | None, n: int) -> float:
     """The given share, or else the estimated one within what n pairs can show; what is doubtful is logged."""
     if share is None:
@@ -282,12 +279,6 @@ def _distinct(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
     stripped = ((source.strip(), target.strip()) for source, target in pairs)
     source, target, _ = distinct(pair for pair in stripped if all(pair))
     return source, target
-
-
-def _new(sentences: Sequence[str], known: Sequence[str]) -> np.ndarray:
-    """Which of the sentences have the letters and digits of no known one."""
-    keys = set(map(normalised, known))
-    return np.array([normalised(sentence) not in keys for sentence in sentences], dtype=bool)
 
 
 def _lists(n: int, gold: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -180,17 +180,13 @@ def _partners(source: Collection[str], target: Collection[str]) -> dict[str, str
     A name in another case, or without its ending, counts where each folder has it once among the names that are left.
     """
     partners = {name: name for name in source if name in target}
-    for plain in (str.casefold, _stem):
+    for plain in (str.casefold, lambda name: str(PurePath(name).with_suffix(""))):
         rest = [name for name in source if name not in partners], {*target} - {*partners.values()}
         ours, theirs = (_groups(plain, names) for names in rest)
         for key, names in ours.items():
             if len(names) == len(theirs.get(key, ())) == 1:
                 partners[names[0]] = theirs[key][0]
     return partners
-
-
-def _stem(name: str) -> str:
-    return str(PurePath(name).with_suffix(""))
 
 
 def _groups(plain: Callable[[str], str], names: Iterable[str]) -> dict[str, list[str]]:

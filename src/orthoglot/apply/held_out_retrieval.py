@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from pathlib import Path
 
 from orthoglot import __version__
@@ -18,7 +19,7 @@ from orthoglot.statistics.resampling import Scores
 from orthoglot.statistics.settings import ResamplingSettings
 from orthoglot.statistics.summary import Key, summarise
 from orthoglot.text.held_out import UnseenPairs, distinct, read_held_out
-from orthoglot.text.keys import keys_of, normalised
+from orthoglot.text.keys import are_new, keys_of
 from orthoglot.text.prepared import read_split
 from orthoglot.text.splitting import Split
 
@@ -111,7 +112,7 @@ def retrieval(
         source, target, repeated = distinct(pairs.pairs, QUERIES)
         dropped = {"duplicates_dropped": repeated, "seen_dropped": pairs.seen_dropped}
         sides = [
-            [*queries, *_new(more, queries)]
+            [*queries, *compress(more, are_new(more, queries))]
             for queries, more in zip((source, target), (others or {}).get(pair, ((), ())), strict=True)
         ]
         stored = [store.take(store.rows(side, code)) for side, code in zip(sides, languages, strict=True)]
@@ -134,12 +135,6 @@ def retrieval(
     records = summarise(scored, stated, INTERVALS, encoder=encoder, method=method, made=made)
     # One seed is its own mean.
     return [record for record in records if record.seed == seed]
-
-
-def _new(sentences: Sequence[str], known: Sequence[str]) -> list[str]:
-    """The sentences that differ from all known ones in letters or digits."""
-    keys = set(map(normalised, known))
-    return [sentence for sentence in sentences if normalised(sentence) not in keys]
 
 
 def table(records: Sequence[Record]) -> str:

@@ -66,8 +66,10 @@ def packed_states(model: Any, packed: Packed, *, compiles: bool = False) -> Tens
     """
     owners = _owners(packed)
     places = torch.arange(len(packed.ids), device=owners.device) - packed.cuts[owners]
+    # The RoBERTa family counts positions from after the padding id.
+    first = 0 if model.config.model_type == "bert" else model.config.pad_token_id + 1
     # Padding may be longer than the sentences that the model has positions for.
-    positions = places.masked_fill(owners >= len(packed.cuts) - 1 - FILLING, 0) + _first_position(model)
+    positions = places.masked_fill(owners >= len(packed.cuts) - 1 - FILLING, 0) + first
     embedded = model.embeddings(input_ids=packed.ids[None], position_ids=positions[None])
     # A view would be compiled apart from the states of the other layers.
     states = embedded[0].clone()
@@ -82,11 +84,6 @@ def _owners(packed: Packed) -> Tensor:
     """The sentence of each token (T,)."""
     places = torch.arange(len(packed.ids), dtype=torch.int32, device=packed.cuts.device)
     return torch.searchsorted(packed.cuts, places, right=True) - 1
-
-
-def _first_position(model: Any) -> int:
-    """The RoBERTa family counts positions from after the padding id."""
-    return 0 if model.config.model_type == "bert" else model.config.pad_token_id + 1
 
 
 def _layer(layer: Any, states: Tensor, cuts: Tensor, longest: int, mask: Tensor | None) -> Tensor:

@@ -76,10 +76,6 @@ def _jieba() -> Segmenter:
     return Segmenter("jieba", _installed("jieba", "jieba"), start)
 
 
-def _rjieba() -> Segmenter:
-    return Segmenter("rjieba", _installed("rjieba", "rjieba"), lambda: import_module("rjieba").cut)
-
-
 def _sudachi() -> Segmenter:
     def start() -> Cut:
         sudachi: Any = import_module("sudachipy")
@@ -144,10 +140,6 @@ def _jumanpp() -> Segmenter:
     return Segmenter("jumanpp", " ".join(answer.stdout.split()), start)
 
 
-def _characters() -> Segmenter:
-    return Segmenter("characters", "", lambda: list)
-
-
 def _moses() -> Segmenter:
     def start() -> Cut:
         from orthoglot.encoders.moses import moses_rules
@@ -159,11 +151,13 @@ def _moses() -> Segmenter:
 
 _OPEN: dict[SegmenterName, Callable[[], Segmenter]] = {
     "jieba": _jieba,
-    "rjieba": _rjieba,
+    "rjieba": lambda: Segmenter(
+        "rjieba", _installed("rjieba", "rjieba"), lambda: import_module("rjieba").cut
+    ),
     "jumanpp": _jumanpp,
     "sudachi": _sudachi,
     "mecab": _mecab,
-    "characters": _characters,
+    "characters": lambda: Segmenter("characters", "", lambda: list),
     "moses": _moses,
 }
 

@@ -46,6 +46,12 @@ def keys_of(sentences: Iterable[str]) -> np.ndarray:
     return np.frombuffer(b"".join(digests), dtype="<u8")
 
 
+def are_new(sentences: Iterable[str], known: Iterable[str]) -> list[bool]:
+    """Which sentences have the letters and digits of no known one."""
+    keys = set(map(normalised, known))
+    return [normalised(sentence) not in keys for sentence in sentences]
+
+
 def key_of_line(line: bytes) -> str:
     """The keys of the sentences of a line, with a tab between them as there."""
     return "\t".join(map(normalised, line.decode().split("\t")))

@@ -203,10 +203,6 @@ def _read(name: str) -> dict[str, Any]:
     return tomllib.loads((PUBLISHED / f"{name}.toml").read_text(encoding="utf-8"))
 
 
-def _paper(name: str) -> Paper:
-    return TypeAdapter(Paper).validate_python({"name": name, **_read(name)})
-
-
 def _data_sets() -> dict[str, DataSet]:
     content = _read("datasets")
     lists = content.pop("candidates")
@@ -238,7 +234,10 @@ def _methods() -> dict[str, tuple[Definition, ...]]:
     return {name: tuple(definition(**reading) for reading in readings) for name, readings in content.items()}
 
 
-PAPERS: Mapping[str, Paper] = {path.stem: _paper(path.stem) for path in sorted(PUBLISHED.glob("*.csv"))}
+PAPERS: Mapping[str, Paper] = {
+    path.stem: TypeAdapter(Paper).validate_python({"name": path.stem, **_read(path.stem)})
+    for path in sorted(PUBLISHED.glob("*.csv"))
+}
 # The papers on decomposers of frozen encoders, suites of tasks, and papers that train an encoder and its variants.
 DECOMPOSER_PAPERS = tuple(name for name, paper in PAPERS.items() if not (paper.variants or paper.suite))
 SUITES = tuple(name for name, paper in PAPERS.items() if paper.suite)
