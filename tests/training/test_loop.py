@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from orthoglot.errors import DataError
 from orthoglot.random_streams import stream
 from orthoglot.training import checkpoint, loop
+from orthoglot.training.endings import ending
 from orthoglot.training.step import Update
-from orthoglot.training.training_state import History, ending
+from orthoglot.training.training_state import History
 
 
 def fit(**values: Any) -> History:
