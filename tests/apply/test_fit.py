@@ -381,7 +381,7 @@ def test_interrupted_fit_goes_on_and_a_finished_one_is_found_done(
 
     texts = texts_by_pair([str(text)], ["en-gn"])
     with monkeypatch.context() as patch:
-        patch.setattr(module, "decompose", forbidden)
+        patch.setattr(module, "fit_decomposer", forbidden)
         with pytest.raises(NotAgain):
             run(tmp_path, checkpoint, texts)
     assert not (tmp_path / "model").exists()
@@ -393,7 +393,7 @@ def test_interrupted_fit_goes_on_and_a_finished_one_is_found_done(
     assert {p.relative_to(tmp_path): c for p, c in before.items()} == {
         p.relative_to(done[0]): c for p, c in twin.items()
     }
-    monkeypatch.setattr(module, "decompose", forbidden)
+    monkeypatch.setattr(module, "fit_decomposer", forbidden)
     run(tmp_path, checkpoint, texts)
     (tmp_path / "work").rename(tmp_path / "later")  # the text would be prepared anew
     with pytest.raises(ConfigError, match=r"model: holds another model \(seed, en-gn\); remove it"):
