@@ -11,24 +11,27 @@ from pathlib import Path
 import numpy as np
 
 from orthoglot.encoders.folder import identity, load_encoder
+from orthoglot.encoders.settings import Precision
 from orthoglot.progress import Done
 
 BLOCK = 1024
 
 
 class Remembered:
-    """Vectors of an encoder folder, computed in bfloat16 without a language, one computation per sentence.
+    """Vectors of an encoder folder, computed without a language, one computation per sentence.
 
     Args:
         folder: of the encoder.
-        file: SQLite; vectors of another encoder are not found in it.
+        file: SQLite; vectors of another encoder or precision are not found in it.
+        precision: what the encoder computes in.
     """
 
-    def __init__(self, folder: Path, file: Path) -> None:
-        self.inner = load_encoder(folder, "cpu", "bfloat16")
+    def __init__(self, folder: Path, file: Path, precision: Precision = "bfloat16") -> None:
+        self.inner = load_encoder(folder, "cpu", precision)
         self.name, self.dim, self.languages = self.inner.name, self.inner.dim, ()
-        self.start = hashlib.blake2b(identity(folder).encode(), digest_size=16)
-        self.file = sqlite3.connect(file)
+        made_by = identity(folder) if precision == "bfloat16" else f"{identity(folder)} {precision}"
+        self.start = hashlib.blake2b(made_by.encode(), digest_size=16)
+        self.file = sqlite3.connect(file, timeout=600)
         self.file.execute("CREATE TABLE IF NOT EXISTS vectors (digest BLOB PRIMARY KEY, vector BLOB)")
         self.known: dict[bytes, np.ndarray] = {}
 

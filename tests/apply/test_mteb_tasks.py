@@ -1,4 +1,4 @@
-"""Tasks of mteb itself, whose data a hub on this machine has: as many points as our own measures give on that text."""
+"""Tasks of mteb itself by `orthoglot evaluate`, their data from a hub on this machine: our own measures' scores."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ from orthoglot.search.pair_cosines import cosines
 
 mteb = pytest.importorskip("mteb", reason="the extra `mteb` is not installed")
 
+from mteb.results.task_result import TaskResult  # noqa: E402
+
 TASKS = ("FloresBitextMining", "STSBenchmark", "Banking77Classification")
 A, B = (list(side) for side in zip(*make_pairs(80), strict=True))
 # The first word tells the class. mteb draws 8 texts of each to learn from, and there are no others.
@@ -45,17 +47,7 @@ def labelled() -> tuple[list[str], list[int], int]:
 
 
 TEXTS, LABELS, FIRST = labelled()
-EVALUATE = """
-import json, sys
-import mteb
-from orthoglot.apply.mteb_model import MtebModel
-folder, part, place, *names = sys.argv[1:]
-tasks = mteb.get_tasks(tasks=names, languages=["eng", "grn"], exclusive_language_filter=True)
-cache = mteb.ResultCache(place)
-found = mteb.evaluate(MtebModel(folder, part, "cpu"), tasks, cache=cache, show_progress_bar=False)
-with open(f"{place}/found.json", "w") as file:
-    json.dump({one.task_name: [one.dataset_revision, one.scores] for one in found.task_results}, file)
-"""
+LANGUAGES = ("--source-language", "en", "--target-language", "gn")
 
 
 def repositories(root: Path) -> list[Repository]:
@@ -94,15 +86,18 @@ def test_real_tasks_have_our_scores(part: str, tmp_path: Path) -> None:
         tmp_path, write_checkpoint(tmp_path / "tiny"), "residual", pooling="mean", max_tokens=20
     )
     known = {**os.environ, "HF_HUB_OFFLINE": "0", "HF_HOME": str(tmp_path / "home"), "OMP_NUM_THREADS": "1"}
-    (tmp_path / "scores").mkdir()
+    asked = ",".join(f"mteb:{name}" for name in TASKS)
+    place = tmp_path / "scores"
+    command = [sys.executable, "-m", "orthoglot", "evaluate", str(folder), "--tasks", asked, "--part", part]
+    command += [*LANGUAGES, "--output", str(place), "--device", "cpu"]
     with HubServer(*repositories(tmp_path / "data")) as hub:
-        command = [sys.executable, "-c", EVALUATE, str(folder), part, str(tmp_path / "scores"), *TASKS]
         done = subprocess.run(
             command, env=known | {"HF_ENDPOINT": hub.endpoint}, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stderr
-    assert {"devtest.jsonl", "test.jsonl", "train.jsonl"} <= set(hub.asked)
-    found = json.loads((tmp_path / "scores/found.json").read_text())
+        assert {"devtest.jsonl", "test.jsonl", "train.jsonl"} <= set(hub.asked)
+    results = {path.stem: TaskResult.from_disk(path) for path in place.rglob("*.json") if path.stem in TASKS}
+    found = {name: (result.dataset_revision, result.scores) for name, result in results.items()}
     for name in TASKS:
         assert found[name][0] == mteb.get_task(name).metadata.dataset["revision"]
     scores = {
@@ -133,7 +128,77 @@ def test_real_tasks_have_our_scores(part: str, tmp_path: Path) -> None:
     expected = float((classifier.predict(inputs[FIRST:]) == LABELS[FIRST:]).mean())
     assert 1 / CLASSES < expected < 1
     assert scores["Banking77Classification"]["default"]["accuracy"] == pytest.approx(expected, abs=1e-6)
-    (written,) = (tmp_path / "scores").rglob("model_meta.json")
-    meta = json.loads(written.read_text())
-    assert (meta["name"], meta["revision"]) == (f"orthoglot/tiny-my-residual-{part}", model.identity)
-    assert str(tmp_path) not in written.read_text()
+    as_the_leaderboard_has_them(place, f"orthoglot/tiny-my-residual-{part}", model.identity)
+    assert not any(str(tmp_path) in path.read_text() for path in place.rglob("*.json"))
+    printed = done.stdout.splitlines()
+    assert f"| STSBenchmark | test | default | cosine_spearman | {100 * graded['main_score']:.1f} |" in printed
+    assert len(printed) == 2 + 4
+    # Every result is there: nothing is fetched or computed again.
+    again = subprocess.run(command, env=known | {"HF_HUB_OFFLINE": "1"}, capture_output=True, text=True)
+    assert (again.returncode, again.stdout) == (0, done.stdout), again.stderr
+    damaged = next(place.rglob("STSBenchmark.json"))
+    damaged.write_text(damaged.read_text()[:200])
+    failed = subprocess.run(command, env=known | {"HF_HUB_OFFLINE": "1"}, capture_output=True, text=True)
+    assert failed.returncode
+    assert failed.stderr.splitlines()[-1].startswith(f"orthoglot: {damaged}: no result of mteb (")
+
+
+def as_the_leaderboard_has_them(place: Path, model: str, revision: str) -> None:
+    """The checks of the repository of the leaderboard's results, but that mteb has the model under its name.
+
+    github.com/embeddings-benchmark/results: test_correct_folder_structure, test_ensure_correct_metadata,
+    test_load_results, test_task_name_matches_filename, test_new_results_run_settings. mteb writes the settings of a run
+    with lists of splits and subsets, for which that test may ask one by one.
+    """
+    (described,) = place.rglob("model_meta.json")
+    assert described.parent == place / "results" / model.replace("/", "__") / revision
+    meta = json.loads(described.read_text())
+    assert (meta["name"], meta["revision"]) == (model, revision)
+    settings = [json.loads(line) for line in (described.parent / "run_settings.jsonl").open()]
+    run = {
+        (one["task"], split, subset)
+        for one in settings
+        for split in one["splits"]
+        for subset in one["subsets"]
+        if one["version"]["mteb"] == mteb.__version__
+    }
+    for path in described.parent.glob("*.json"):
+        if path != described:
+            result = TaskResult.from_disk(path)
+            assert (result.task_name, result.mteb_version) == (path.stem, mteb.__version__)
+            scored = {(path.stem, split, one["hf_subset"]) for split, rows in result.scores.items() for one in rows}
+            assert scored <= run
+    loaded = mteb.ResultCache(place).load_results(models=[model], tasks=list(TASKS))
+    assert {one.task_name for own in loaded.model_results for one in own.task_results} == set(TASKS)
+
+
+@pytest.mark.parametrize(
+    ("given", "cause"),
+    [
+        ("--tasks Tatoeba -o out", "--tasks Tatoeba: write mteb: and the name of a task of mteb, e.g. mteb:Tatoeba"),
+        ("--tasks mteb: -o out", "--tasks mteb:: write mteb: and the name of a task of mteb, e.g. mteb:Tatoeba"),
+        ("--tasks mteb:Tatoeba", "--output -: name the folder for mteb's results"),
+        ("--tasks mteb:Tatoeba -o {file}", "--output {file}: name the folder for mteb's results"),
+        ("--tasks mteb:Tatoeba -o out --json", "--tasks: mteb's tasks take no --benchmark, --text, --columns and --json"),
+        ("--tasks mteb:Tatoba -o out", f"mteb {mteb.__version__} has no task 'Tatoba'"),
+        (
+            "--tasks mteb:NusaXBitextMining -o out --source-language zh --target-language gn",
+            "mteb's NusaXBitextMining has no subset in zh and gn alone",
+        ),
+        (
+            "--tasks mteb:NusaXBitextMining -o out",
+            "mteb's NusaXBitextMining: Couldn't reach 'mteb/NusaXBitextMining' on the Hub (OfflineModeIsEnabled)",
+        ),
+        ("--part meaning", "nothing to measure on: give --benchmark FILE, or --tasks mteb:NAME"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_in_a_line(given: str, cause: str, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    model = Path(__file__).parent / "model-1.0/model"
+    command = [sys.executable, "-m", "orthoglot", "evaluate", str(model), *given.format(file=file).split()]
+    known = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "home")}
+    done = subprocess.run(command, env=known, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode
+    assert done.stderr.splitlines()[-1] == f"orthoglot: {cause.format(file=file)}"
+    assert not list((tmp_path).rglob("*.json"))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from orthoglot.cli import options
+from orthoglot.cli.network import allow_hub
 from orthoglot.errors import ConfigError
+
+PREFIX = "mteb:"  # of the name of a task
 
 
 def evaluate(
@@ -37,10 +41,21 @@ def evaluate(
             help="name in the catalogue, e.g. the first of orthoglot study results --advice; '' for none"
         ),
     ] = "seed+oracle",
+    tasks: Annotated[
+        str,
+        typer.Option(
+            metavar="mteb:NAME[,mteb:NAME]",
+            help="tasks of mteb in place of benchmarks, e.g. mteb:Tatoeba, whose text mteb fetches; with languages, "
+            "the subsets in these alone",
+        ),
+    ] = "",
+    part: options.Part = None,
     source_language: options.Language = None,
     target_language: options.Language = None,
     as_json: options.AsJson = False,
-    output: Annotated[Path, options.output("file to write; - for standard output")] = options.STANDARD,
+    output: Annotated[
+        Path, options.output("file to write, - for standard output; of --tasks a folder for mteb's results")
+    ] = options.STANDARD,
     device: options.Device = "auto",
     threads: options.Threads = None,
 ) -> None:
@@ -48,10 +63,18 @@ def evaluate(
 
     Example: orthoglot evaluate my-labse --benchmark test.tsv
 
-    With --text also with centering and another method.
+    With --text also with centering and another method. With --tasks the model's scores on tasks of mteb.
     """
+    if tasks:
+        if benchmark or text or columns or as_json:
+            raise ConfigError("--tasks: mteb's tasks take no --benchmark, --text, --columns and --json")
+        languages = [tag for tag in (source_language, target_language) if tag]
+        _evaluate_tasks(model, tasks, part, languages, output, device, threads)
+        return
     if not benchmark:
-        raise ConfigError("nothing to measure on: give --benchmark FILE")
+        raise ConfigError("nothing to measure on: give --benchmark FILE, or --tasks mteb:NAME")
+    if part:
+        raise ConfigError("--part: a benchmark is measured with all vectors; only --tasks takes one part")
     options.check_outputs(output, inputs=[*benchmark, *(text or ())])
     if as_json:
         options.check_ending(output, ".json", content="with --json, JSON is written")
@@ -85,3 +108,36 @@ def evaluate(
         write_lines(output, [evaluation.table(rows)])
     if output != options.STANDARD:
         options.say(f"{len(rows)} rows: {output}")
+
+
+def _evaluate_tasks(
+    model: Path,
+    tasks: str,
+    part: str | None,
+    languages: list[str],
+    output: Path,
+    device: str,
+    threads: int | None,
+) -> None:
+    """Run tasks of mteb, and print their scores."""
+    names = tasks.split(",")
+    if wrong := [name for name in names if not name.startswith(PREFIX) or name == PREFIX]:
+        raise ConfigError(f"--tasks {wrong[0]}: write {PREFIX} and the name of a task of mteb, e.g. mteb:Tatoeba")
+    if output == options.STANDARD or output.is_file():
+        raise ConfigError(f"--output {output}: name the folder for mteb's results")
+    options.check_place(output)
+    options.check_model(model)
+    if find_spec("mteb") is None:
+        raise ConfigError("mteb is not installed: pip install 'orthoglot[mteb]'")
+    allow_hub()
+    from orthoglot.apply import mteb_tasks
+    from orthoglot.apply.mteb_model import MtebModel
+    from orthoglot.languages import language_of
+
+    chosen = mteb_tasks.tasks(
+        [name.removeprefix(PREFIX) for name in names], [language_of(tag) for tag in languages]
+    )
+    options.use_threads(threads)
+    scores = mteb_tasks.run(MtebModel(model, part, device), chosen, output)
+    typer.echo(mteb_tasks.table(scores))
+    options.say(f"{len(chosen)} tasks: {output / 'results'}")
