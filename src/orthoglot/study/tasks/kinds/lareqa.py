@@ -58,11 +58,11 @@ class AnswerRetrieval:
         return keys_of(self.pool.numbers[self.language])
 
     def score(self, vectors: Mapping[str, np.ndarray]) -> Result:
-        """(Q, 2) AP@20 and AP of each question; NaN where it, or one of its answers, has no direction."""
+        """(Q, 2) what is `measured` of each question; NaN where it, or one of its answers, has no direction."""
         pool = np.concatenate([vectors[code] for code in self.pool.candidates])
         there, asked = usable(pool), usable(vectors["question"])
         answering = self.pool.relevant(self.language)
-        precisions = np.full((len(asked), 2), np.nan)
+        found = np.full((len(asked), 2), np.nan)
         candidates = unit(pool[there].astype(np.float64))
         place = np.cumsum(there) - 1  # of a sentence among the candidates
         questions = np.flatnonzero(asked)
@@ -73,9 +73,21 @@ class AnswerRetrieval:
             for row, row_cosines in zip(rows.tolist(), similarity, strict=True):
                 relevant = answering[row]
                 if there[relevant].all():
-                    at = ranks(row_cosines, place[relevant])
-                    precisions[row] = average_precision(at, DEPTH), average_precision(at)
-        return Result({self.language: precisions}, {})
+                    found[row] = self.measured(row_cosines, place, relevant)
+        return Result({self.language: found}, {})
+
+    def measured(
+        self, cosines: np.ndarray, place: np.ndarray, relevant: Sequence[int]
+    ) -> tuple[float, float]:
+        """AP@20 and AP of a question.
+
+        Args:
+            cosines: Of the question with each candidate that has a direction (M,).
+            place: Of each candidate among these (N,).
+            relevant: Which of the N candidates answer it.
+        """
+        at = ranks(cosines, place[relevant])
+        return average_precision(at, DEPTH), average_precision(at)
 
     def facts(self, subset: str) -> dict[str, object]:
         """Sizes; the chance of mAP is near 0."""
