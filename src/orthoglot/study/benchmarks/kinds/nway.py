@@ -23,14 +23,9 @@ from orthoglot.text.tables import places_of
 NWAY = "nway.tsv.gz"
 
 
-class NwaySettings(Benchmark):
-    """One text in many languages: retrieval between any two of them, geometry of their vectors.
+class WideText(Benchmark):
+    """One text in many languages."""
 
-    Source: docs/papers.md#protocol-n-way, docs/papers.md#protocol-geometry.
-    """
-
-    retrieval = True
-    kind: Literal["nway"]
     files: str
     """One TSV file, plain, .gz or .zst, with a column for each language, named in the first line; or, with
     `{language}` for a language's name, a file for each, in which line n is the translation of line n of the others.
@@ -75,6 +70,16 @@ class NwaySettings(Benchmark):
         return {"any language": [filled(self.files, mini=world)]}
 
 
+class NwaySettings(WideText):
+    """One text in many languages: retrieval between any two of them, geometry of their vectors.
+
+    Source: docs/papers.md#protocol-n-way, docs/papers.md#protocol-geometry.
+    """
+
+    retrieval = True
+    kind: Literal["nway"]
+
+
 SETTINGS = NwaySettings
 
 
@@ -92,6 +97,15 @@ class NwaySet:
 
 def collect(settings: NwaySettings, paths: Paths, output: Path) -> dict[str, int]:
     """Write one file; a line that lacks a language is left out, so that all pairs have the same items."""
+    return write_whole(settings, paths, output / NWAY)
+
+
+def write_whole(settings: WideText, paths: Paths, output: Path) -> dict[str, int]:
+    """Write the languages and the lines that have a sentence in each, and return how many there are, and others.
+
+    Raises:
+        DataError: no such line, or the files have different numbers of lines.
+    """
     languages = sorted(settings.columns)
     rows = _aligned_rows(paths, languages) if settings.by_language else _wide_rows(settings, paths, languages)
     # A line before `<range>` has the text of both.
@@ -102,22 +116,24 @@ def collect(settings: NwaySettings, paths: Paths, output: Path) -> dict[str, int
     ]
     if not whole:
         raise DataError(f"{settings.files}: no line has a sentence in each of {', '.join(languages)}")
-    write_pairs(output / NWAY, [languages, *whole])
+    write_pairs(output, [languages, *whole])
     return {"kept": len(whole), "incomplete": len(rows) - len(whole)}
 
 
 def read(folder: Path) -> list[NwaySet]:
     """The set in a folder that `collect` wrote; none in one of another kind."""
-    if not (folder / NWAY).is_file():
-        return []
-    languages, *rows = read_rows(folder / NWAY)
+    path = folder / NWAY
+    return [NwaySet(folder.name, read_whole(path))] if path.is_file() else []
+
+
+def read_whole(path: Path) -> dict[str, list[str]]:
+    """{language: sentences} of a file of `write_whole`."""
+    languages, *rows = read_rows(path)
     columns = zip(*rows, strict=True)
-    return [
-        NwaySet(folder.name, {code: list(column) for code, column in zip(languages, columns, strict=True)})
-    ]
+    return {code: list(column) for code, column in zip(languages, columns, strict=True)}
 
 
-def _wide_rows(settings: NwaySettings, paths: Paths, languages: Sequence[str]) -> list[list[str]]:
+def _wide_rows(settings: WideText, paths: Paths, languages: Sequence[str]) -> list[list[str]]:
     """The sentences of each line of a file with a column for each language."""
     ((path,),) = paths.values()
     header, *lines = read_rows(path)
