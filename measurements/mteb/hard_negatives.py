@@ -2,8 +2,8 @@
 
 python measurements/mteb/hard_negatives.py sentences.txt negatives.json
 
-xsim++ (Chen et al. 2023) changes negation or cause, an entity or a number of a sentence. Its authors use NLTK, spaCy and
-WordNet; the rules here are ours, with regular expressions and a short list of antonyms. Each gives up to two negatives.
+xsim++ (Chen et al. 2023) changes negation or cause, an entity or a number of a sentence. Its authors use NLTK, spaCy
+and WordNet. The rules here are ours: regular expressions and a short list of opposites, each with up to two negatives.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from pathlib import Path
 
 EACH = 2  # negatives of a sentence by each rule, at most
 NUMBER = re.compile(r"\d+")
-AUXILIARY = re.compile(r"\b(is|are|was|were|has|have|had|can|could|will|would|should|may|must|did|does|do)\b( not\b)?")
+AUXILIARY = re.compile(
+    r"\b(is|are|was|were|has|have|had|can|could|will|would|should|may|must|did|does|do)\b( not\b)?"
+)
 ENTITY = re.compile(r"(?<=[a-z,] )[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*")
 OPPOSITES = [
     "after before", "always never", "beginning end", "best worst", "bigger smaller", "cold hot", "death birth",

@@ -131,7 +131,9 @@ def test_real_tasks_have_our_scores(part: str, tmp_path: Path) -> None:
     as_the_leaderboard_has_them(place, f"orthoglot/tiny-my-residual-{part}", model.identity)
     assert not any(str(tmp_path) in path.read_text() for path in place.rglob("*.json"))
     printed = done.stdout.splitlines()
-    assert f"| STSBenchmark | test | default | cosine_spearman | {100 * graded['main_score']:.1f} |" in printed
+    assert (
+        f"| STSBenchmark | test | default | cosine_spearman | {100 * graded['main_score']:.1f} |" in printed
+    )
     assert len(printed) == 2 + 4
     # Every result is there: nothing is fetched or computed again.
     again = subprocess.run(command, env=known | {"HF_HUB_OFFLINE": "1"}, capture_output=True, text=True)
@@ -166,7 +168,9 @@ def as_the_leaderboard_has_them(place: Path, model: str, revision: str) -> None:
         if path != described:
             result = TaskResult.from_disk(path)
             assert (result.task_name, result.mteb_version) == (path.stem, mteb.__version__)
-            scored = {(path.stem, split, one["hf_subset"]) for split, rows in result.scores.items() for one in rows}
+            scored = {
+                (path.stem, split, one["hf_subset"]) for split, rows in result.scores.items() for one in rows
+            }
             assert scored <= run
     loaded = mteb.ResultCache(place).load_results(models=[model], tasks=list(TASKS))
     assert {one.task_name for own in loaded.model_results for one in own.task_results} == set(TASKS)
@@ -175,11 +179,20 @@ def as_the_leaderboard_has_them(place: Path, model: str, revision: str) -> None:
 @pytest.mark.parametrize(
     ("given", "cause"),
     [
-        ("--tasks Tatoeba -o out", "--tasks Tatoeba: write mteb: and the name of a task of mteb, e.g. mteb:Tatoeba"),
-        ("--tasks mteb: -o out", "--tasks mteb:: write mteb: and the name of a task of mteb, e.g. mteb:Tatoeba"),
+        (
+            "--tasks Tatoeba -o out",
+            "--tasks Tatoeba: write mteb: and the name of a task of mteb, e.g. mteb:Tatoeba",
+        ),
+        (
+            "--tasks mteb: -o out",
+            "--tasks mteb:: write mteb: and the name of a task of mteb, e.g. mteb:Tatoeba",
+        ),
         ("--tasks mteb:Tatoeba", "--output -: name the folder for mteb's results"),
         ("--tasks mteb:Tatoeba -o {file}", "--output {file}: name the folder for mteb's results"),
-        ("--tasks mteb:Tatoeba -o out --json", "--tasks: mteb's tasks take no --benchmark, --text, --columns and --json"),
+        (
+            "--tasks mteb:Tatoeba -o out --json",
+            "--tasks: mteb's tasks take no --benchmark, --text, --columns and --json",
+        ),
         ("--tasks mteb:Tatoba -o out", f"mteb {mteb.__version__} has no task 'Tatoba'"),
         (
             "--tasks mteb:NusaXBitextMining -o out --source-language zh --target-language gn",

@@ -122,7 +122,9 @@ def _evaluate_tasks(
     """Run tasks of mteb, and print their scores."""
     names = tasks.split(",")
     if wrong := [name for name in names if not name.startswith(PREFIX) or name == PREFIX]:
-        raise ConfigError(f"--tasks {wrong[0]}: write {PREFIX} and the name of a task of mteb, e.g. mteb:Tatoeba")
+        raise ConfigError(
+            f"--tasks {wrong[0]}: write {PREFIX} and the name of a task of mteb, e.g. mteb:Tatoeba"
+        )
     if output == options.STANDARD or output.is_file():
         raise ConfigError(f"--output {output}: name the folder for mteb's results")
     options.check_place(output)

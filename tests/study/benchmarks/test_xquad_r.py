@@ -107,7 +107,7 @@ def test_what_is_no_such_file_is_one_line(text: str, tmp_path: Path) -> None:
 
 
 def test_all_languages_are_asked(tmp_path: Path) -> None:
-    with pytest.raises(ValidationError, match="XQuAD-R asks in all its languages"):
+    with pytest.raises(ValidationError, match="xquad-r asks in all its languages"):
         settings(tmp_path, asked=["en"])
 
 

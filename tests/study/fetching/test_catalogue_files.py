@@ -32,6 +32,28 @@ UNTRIED = {
     "dl.fbaipublicfiles.com/XNLI/XNLI-1.0.zip",
     "dl.fbaipublicfiles.com/XNLI/XNLI-MT-1.0.zip",
     "dl.fbaipublicfiles.com/glue/superglue/data/v2/COPA.zip",
+    "dl.fbaipublicfiles.com/nllb/laser/xsimplusplus/eng_Latn_errtype.devtest.json",
+    *(
+        "huggingface.co/datasets/mteb/belebele/resolve/979a211276faa22f671e69d096634193567cfd05/data/"
+        f"{language}.jsonl"
+        for language in [
+            "arb_Arab",
+            "deu_Latn",
+            "eng_Latn",
+            "spa_Latn",
+            "fra_Latn",
+            "grn_Latn",
+            "hin_Deva",
+            "jpn_Jpan",
+            "kor_Hang",
+            "rus_Cyrl",
+            "swh_Latn",
+            "tha_Thai",
+            "vie_Latn",
+            "yor_Latn",
+            "zho_Hans",
+        ]
+    ),
     "maartensap.github.io/social-iqa/data/socialIQa_v1.4.tgz",
     "nlp.stanford.edu/projects/snli/snli_1.0.zip",
     "public.ukp.informatik.tu-darmstadt.de/reimers/sentence-transformers/datasets/STS2017-extended.zip",

@@ -56,7 +56,9 @@ def test_the_files_of_laser_are_read(tmp_path: Path) -> None:
     assert dict(german.sides())["en"] == ["One dog.", "A tree.", "Two dogs.", "A dog."]
 
 
-@pytest.mark.parametrize("text", ["[]", "{", '{"a": {"src": "One dog."}}', '{"a": {"src": "None", "errtype": "x"}}'])
+@pytest.mark.parametrize(
+    "text", ["[]", "{", '{"a": {"src": "One dog."}}', '{"a": {"src": "None", "errtype": "x"}}']
+)
 def test_other_files_are_refused(text: str, tmp_path: Path) -> None:
     wanted = settings(tmp_path)
     (tmp_path / "negatives.json").write_text(text)
@@ -105,7 +107,10 @@ def test_hits_and_errors_are_those_pair_by_pair(noise: float) -> None:
     asked, vectors = task(noise)
     found = asked.score(vectors)
     (hits,) = found.scores.values()
-    both = by_pair(vectors["source"], vectors["candidate"]), by_pair(vectors["source"], vectors["candidate"][:40])
+    both = (
+        by_pair(vectors["source"], vectors["candidate"]),
+        by_pair(vectors["source"], vectors["candidate"][:40]),
+    )
     expected = np.array([[best == i for i, best in enumerate(column)] for column in both]).T
     assert (hits == expected).all()
     assert hits[:, 0].sum() < hits[:, 1].sum()

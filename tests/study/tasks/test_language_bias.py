@@ -18,7 +18,9 @@ def task(language: float) -> tuple[LanguageBias, dict[str, np.ndarray]]:
     pool = asked.pool
     codes = ("de", "en", "fr")
     texts = {code: [f"{code} {one}" for one in pool.ids["de"]] for code in codes}
-    wide = PoolSet("lareqa", pool.questions, pool.numbers, pool.answers, texts, dict.fromkeys(codes, pool.ids["de"]))
+    wide = PoolSet(
+        "lareqa", pool.questions, pool.numbers, pool.answers, texts, dict.fromkeys(codes, pool.ids["de"])
+    )
     rng = np.random.default_rng(2)
     own = {code: language * rng.normal(size=10) for code in codes}
     vectors["fr"] = vectors["de"] + rng.normal(size=(12, 10)).astype(np.float32) / 2
@@ -68,7 +70,9 @@ def test_a_question_without_an_answer_in_another_language_is_left_out() -> None:
     ids = {"de": pool.ids["de"], "en": pool.ids["en"][:5]}
     # Without the questions of English, an answer there is what has the id.
     numbers, texts = {"de": pool.numbers["de"]}, {"de": pool.questions["de"]}
-    alone = LanguageBias("language-bias", PoolSet("one", texts, numbers, {"de": pool.answers["de"]}, kept, ids), "de")
+    alone = LanguageBias(
+        "language-bias", PoolSet("one", texts, numbers, {"de": pool.answers["de"]}, kept, ids), "de"
+    )
     vectors["en"] = vectors["en"][:5]
     found = alone.score(vectors).scores["de"]
     assert np.flatnonzero(np.isnan(found).all(axis=1)).tolist() == [5, 6, 7, 8, 9, 10, 11]

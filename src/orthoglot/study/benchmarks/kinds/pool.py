@@ -19,46 +19,53 @@ from orthoglot.errors import DataError
 from orthoglot.languages import canonical
 from orthoglot.settings import Language
 from orthoglot.study.benchmarks.base import Benchmark, Paths, Takes, taken, well_formed
-from orthoglot.study.corpora.patterns import MINI, filled
+from orthoglot.study.corpora.patterns import MINI, by_name, filled
 from orthoglot.text.bitext import read_json, read_rows, unpacked, write_pairs
 from orthoglot.text.sentences import split
 from orthoglot.text.tables import places_of
 
 POOL = "pool.tsv.gz"
+BY_LANGUAGE = ("xquad-r", "belebele")  # forms with a file for each language
 
 
 class PoolSettings(Benchmark):
     """Questions, and sentences of many languages in one pool that answer them: LAReQA; or mentions and the entities
     that they mean: Mewsli-X.
 
-    Source: docs/papers.md#protocol-lareqa, docs/papers.md#protocol-mewsli-x.
+    Source: docs/papers.md#protocol-lareqa, docs/papers.md#protocol-language-bias, docs/papers.md#protocol-mewsli-x.
     """
 
     kind: Literal["pool"]
-    form: Literal["table", "xquad-r", "squad", "mewsli-x", "mewsli-x-pairs"] = "table"
+    form: Literal["table", "xquad-r", "belebele", "squad", "mewsli-x", "mewsli-x-pairs"] = "table"
     """`table`: TSV. `xquad-r`: LAReQA's JSON, articles of a language with questions and the sentences that answer them.
+    `belebele`: its lines of JSON, a question of a language and the passage that answers it.
     `squad`: SQuAD's JSON, whose paragraphs are cut into sentences. `mewsli-x`: lines of JSON, of articles with their
     mentions and of entities; `mewsli-x-pairs`: those of its training, a mention and its entity a line."""
     questions: str
     """A TSV file whose first line names the columns lang, question_id, answer (the id of a sentence) and question; or
-    XQuAD-R's file of each language, with `{language}` for it; or Mewsli-X's wikinews_mentions file, after its scripts
-    have filled in the text."""
+    XQuAD-R's or Belebele's file of each language, with `{language}` for its name; or Mewsli-X's wikinews_mentions
+    file, after its scripts have filled in the text."""
     candidates: str = ""
     """A TSV file whose first line names the columns lang, id and sentence; or Mewsli-X's candidate_set_entities file,
-    in which an entity has one language. XQuAD-R has none. See `PoolSet.relevant` for what answers a question."""
-    languages: Annotated[list[Language], Field(min_length=1)]
-    """The languages of the pool; others of the files are left out."""
+    in which an entity has one language. XQuAD-R and Belebele have none. See `PoolSet.relevant` for what answers a
+    question."""
+    languages: (
+        Annotated[list[Language], Field(min_length=1)] | Annotated[dict[Language, str], Field(min_length=1)]
+    )
+    """The languages of the pool, whose codes are the names of their files, or each with its name; others of the files
+    are left out."""
     asked: list[Language] = []
     """The languages of the questions, where they are not those of the pool."""
 
     @model_validator(mode="after")
     def _every_language_has_its_files(self) -> Self:
-        by_language = self.form == "xquad-r"
+        by_language = self.form in BY_LANGUAGE
         if by_language and self.asked:
-            raise ValueError("asked: XQuAD-R asks in all its languages")
+            raise ValueError(f"asked: {self.form} asks in all its languages")
         if by_language != ("{language}" in self.questions) or self._has_candidates != bool(self.candidates):
             raise ValueError(
-                "table and mewsli-x have questions and candidates, other forms only questions; xquad-r with {language}"
+                "table and mewsli-x have questions and candidates, other forms only questions; xquad-r and belebele "
+                "with {language}"
             )
         self.paths()
         return self
@@ -74,8 +81,11 @@ class PoolSettings(Benchmark):
         return self._narrowed(languages=languages, asked=asked) if enough else None
 
     def paths(self, world: str = MINI) -> dict[str, list[str]]:
-        if self.form == "xquad-r":
-            return {code: [filled(self.questions, "questions", language=code)] for code in self.codes}
+        if self.form in BY_LANGUAGE:
+            names = by_name(self.languages)
+            return {
+                code: [filled(self.questions, "questions", language=name)] for code, name in names.items()
+            }
         named = {"questions": self.questions, "candidates": self.candidates}
         return {
             "any language": [
@@ -141,11 +151,12 @@ def collect(settings: PoolSettings, paths: Paths, output: Path) -> dict[str, int
             candidate of its own language, or an entity is no candidate.
     """
     questions, candidates = next(iter(paths.values()))[0], list(paths.values())[-1][-1]
-    asked_in = settings.asked or settings.languages
+    asked_in = settings.asked or [*settings.languages]
     asked: list[tuple[str, ...]]
     pool: list[tuple[str, ...]]
-    if settings.form == "xquad-r":
-        read = [_articles(path, language) for language, (path,) in sorted(paths.items())]
+    if settings.form in BY_LANGUAGE:
+        read_file = _articles if settings.form == "xquad-r" else _passages
+        read = [read_file(path, language) for language, (path,) in sorted(paths.items())]
         asked, pool = ([row for rows in each for row in rows] for each in zip(*read, strict=True))
     elif settings.form in ("squad", "mewsli-x-pairs"):
         read_pairs = _questions if settings.form == "squad" else _mention_pairs
@@ -164,7 +175,7 @@ def collect(settings: PoolSettings, paths: Paths, output: Path) -> dict[str, int
         ("sentence", candidates, pool, settings.languages),
     ):
         if missing := [code for code in wanted if code not in {row[0] for row in texts}]:
-            raise DataError(f"{path}: no {what} in {', '.join(missing)}")
+            raise DataError(f"{paths.get(missing[0], [path])[0]}: no {what} in {', '.join(missing)}")
     for language, _, answer, text in asked:
         if language in asked_in and (language, answer) not in known:
             raise DataError(f"{questions}: the answer {answer!r} of {text!r} is not in {candidates}")
@@ -213,6 +224,20 @@ def _articles(
             for question in paragraph["qas"]:
                 at = bisect_right(starts, question["answers"][0]["answer_start"]) - 1
                 asked.append((language, question["id"], names[at], " ".join(question["question"].split())))
+    return asked, pool
+
+
+def _passages(
+    path: Path, language: str
+) -> tuple[list[tuple[str, str, str, str]], list[tuple[str, str, str]]]:
+    """Questions, and the passage of each, of a file of Belebele; article and part of FLORES name a passage."""
+    asked, pool = [], []
+    for number, line in read_json(path):
+        with well_formed(f"{path}: line {number}", "question of Belebele"):
+            name = f"{line['link']} {line.get('split', '')}".rstrip()
+            question = " ".join(line["question"].split())
+            asked.append((language, f"{name} {line['question_number']}", name, question))
+            pool.append((language, name, " ".join(line["flores_passage"].split())))
     return asked, pool
 
 

@@ -21,9 +21,7 @@ from orthoglot.text.keys import keys_of
 from orthoglot.usable_vectors import usable
 
 TITLE = "Retrieval among hard negatives"
-QUESTION = (
-    "How many sentences have their translation as best candidate, also among changed ones of the translations?"
-)
+QUESTION = "How many sentences have their translation as best candidate, also among changed ones of the translations?"
 BETTER = RETRIEVAL
 MEASURES = {"hard-negatives": (Metric(P_AT_1, column(0)), Metric("P@1:without", column(1)))}
 NEIGHBOURS = 4
