@@ -1,6 +1,6 @@
 """A model and its encoder's own vector: mteb's tasks on text at hand, language bias of rankings, hard negatives.
 
-python measurements/mteb/scores.py READY --shared ../shared --work FOLDER [--tasks NAME ...] [--output FOLDER]
+python measurements/mteb-tasks/scores.py READY --shared ../shared --work FOLDER [--tasks NAME ...] [--output FOLDER]
 
 Writes scores.csv, and results/ as mteb writes it, whose dataset says which text was read. Prints the page's tables.
 """
@@ -16,14 +16,14 @@ from typing import NamedTuple
 
 import mteb
 import numpy as np
-import pandas as pd
 from datasets import Dataset, DatasetDict
 from mteb.abstasks import AbsTask
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from hard_negatives import negatives
+from mteb_page import ALL, table
 from remembered import Remembered
-from tables import interval, rows, table, write
+from tables import interval, rows, write
 
 from orthoglot.apply import mteb_tasks
 from orthoglot.apply.mteb_model import MtebModel
@@ -236,7 +236,7 @@ def changed(model: Model, shared: Path) -> Iterator[dict]:
             yield {
                 "task": "hard-negatives",
                 "text": source,
-                "subset": "all",
+                "subset": ALL,
                 "measure": f"errors: {change}",
                 "vectors": part,
                 "value": count,
@@ -256,18 +256,16 @@ def records(
     draws = dict(zip(scored, drawn.draws, strict=True))
     subsets = list(dict.fromkeys(subset for subset, _ in scored))
     for part in PARTS:
-        values["all", part] = np.mean([values[subset, part] for subset in subsets])
-        draws["all", part] = np.mean([draws[subset, part] for subset in subsets], axis=0)
-    for subset in [*subsets, "all"]:
-        counted = [
-            len(scores.keys)
-            for (name, part), scores in scored.items()
-            if part == "sentence" and subset in (name, "all")
-        ]
+        values[ALL, part] = np.mean([values[subset, part] for subset in subsets])
+        draws[ALL, part] = np.mean([draws[subset, part] for subset in subsets], axis=0)
+    for subset in [*subsets, ALL]:
+        names = subsets if subset == ALL else [subset]
+        counted = sum(len(scored[name, "sentence"].keys) for name in names)
         for part in PARTS:
             low, high = interval(draws[subset, part])
             record = {
-                "task": task, "text": text, "subset": subset, "measure": measure, "vectors": part, "n": sum(counted),
+                "task": task, "text": text, "subset": subset, "subsets": len(names), "measure": measure,
+                "vectors": part, "n": counted,
                 "value": 100 * values[subset, part], "low": 100 * low, "high": 100 * high,
             }  # fmt: skip
             if part == "meaning":
@@ -315,20 +313,7 @@ def main() -> None:
         else:
             measured += {"language-bias": rankings, "hard-negatives": changed}[name](model, options.shared)
         write(options.output / "scores.csv", measured)
-    show(pd.DataFrame(measured))
-
-
-def show(found: pd.DataFrame) -> None:
-    """The tables of the page."""
-    lines = []
-    for (task, text, measure), group in found[found["low"].notna() & (found["subset"] == "all")].groupby(
-        ["task", "text", "measure"], sort=False
-    ):
-        own, meaning = (group[group["vectors"] == part].iloc[0] for part in PARTS)
-        cells = [f"{row.value:.1f} [{row.low:.1f}, {row.high:.1f}]" for row in (own, meaning)]
-        gain = f"{meaning.gain:+.1f} [{meaning.gain_low:+.1f}, {meaning.gain_high:+.1f}]"
-        lines.append([task, text, measure, *cells, gain])
-    table(["Task", "Text", "Measure", "encoder's own vector", "ready model", "gain"], lines)
+    sys.stdout.write(table(options.output / "scores.csv") + "\n")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Hard negatives of English sentences, in the layout of LASER's files for xsim++.
 
-python measurements/mteb/hard_negatives.py sentences.txt negatives.json
+python measurements/mteb-tasks/hard_negatives.py sentences.txt negatives.json
 
 xsim++ (Chen et al. 2023) changes negation or cause, an entity or a number of a sentence. Its authors use NLTK, spaCy
 and WordNet. The rules here are ours: regular expressions and a short list of opposites, each with up to two negatives.
