@@ -50,7 +50,7 @@ NUSAX = {
     "ind": "indonesian", "jav": "javanese", "mad": "madurese", "min": "minangkabau", "nij": "ngaju", "sun": "sundanese",
 }  # fmt: skip
 POOL = ("en", "zh")
-TATOEBA = 700  # pairs of a language, at most
+TATOEBA = 835  # pairs of a language, at most
 RESAMPLES, SEED = 2000, 1
 
 

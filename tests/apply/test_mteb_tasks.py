@@ -28,7 +28,9 @@ mteb = pytest.importorskip("mteb", reason="the extra `mteb` is not installed")
 
 from mteb.results.task_result import TaskResult  # noqa: E402
 
-TASKS = ("FloresBitextMining", "STSBenchmark", "Banking77Classification")
+TASKS = (
+    "FloresBitextMining", "STSBenchmark", "Banking77Classification", "BelebeleRetrieval", "WebFAQRetrieval",
+)  # fmt: skip
 A, B = (list(side) for side in zip(*make_pairs(80), strict=True))
 # The first word tells the class. mteb draws 8 texts of each to learn from, and there are no others.
 CLASSES, DRAWN = 3, 8
@@ -57,6 +59,14 @@ def repositories(root: Path) -> list[Repository]:
         for text, label in zip(TEXTS, LABELS, strict=True)
     ]
     graded = zip(A, B, GOLD, strict=True)
+    # Belebele has a table of passages and questions for each language, WebFAQ three tables.
+    read = {
+        language: [
+            {"link": f"https://{row}", "question_number": 1, "flores_passage": text, "question": f"q {text}"}
+            for row, text in enumerate(side)
+        ]
+        for language, side in (("eng_Latn", A), ("grn_Latn", B))
+    }
     rows: dict[str, dict[str, list[dict[str, Any]]]] = {
         "FloresBitextMining": {
             "devtest": [{"eng_Latn": a, "grn_Latn": b} for a, b in zip(A, B, strict=True)]
@@ -65,6 +75,14 @@ def repositories(root: Path) -> list[Repository]:
             "test": [{"sentence1": a, "sentence2": b[::-1], "score": score} for a, b, score in graded]
         },
         "Banking77Classification": {"train": texts[:FIRST], "test": texts[FIRST:]},
+        "BelebeleRetrieval": read,
+        "WebFAQRetrieval": {
+            "eng-corpus": [{"id": f"d{row}", "title": "", "text": text} for row, text in enumerate(A)],
+            "eng-queries": [{"id": f"q{row}", "text": text} for row, text in enumerate(B)],
+            "eng-qrels": [
+                {"query-id": f"q{row}", "corpus-id": f"d{row}", "score": 1} for row in range(len(A))
+            ],
+        },
     }
     found = []
     for name, splits in rows.items():
@@ -72,7 +90,13 @@ def repositories(root: Path) -> list[Repository]:
         folder = root / name
         folder.mkdir(parents=True)
         files = [{"split": split, "path": f"{split}.jsonl"} for split in splits]
-        configs = yaml.safe_dump({"configs": [{"config_name": "default", "data_files": files}]})
+        tables = [{"config_name": "default", "data_files": files}]
+        if name.endswith("Retrieval"):
+            tables = [
+                {"config_name": table, "data_files": [{"split": "test", "path": f"{table}.jsonl"}]}
+                for table in splits
+            ]
+        configs = yaml.safe_dump({"configs": tables})
         (folder / "README.md").write_text(f"---\n{configs}---\n")
         for split, lines in splits.items():
             (folder / f"{split}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -118,6 +142,11 @@ def test_real_tasks_have_our_scores(part: str, tmp_path: Path) -> None:
         assert mined["accuracy"] == pytest.approx(float(hits(one, other)[0].mean()), abs=1e-6)
         assert mined["f1"] == pytest.approx(f1, abs=1e-6)
         assert 0 < mined["accuracy"] < 1
+    asked_in_gn = scores["BelebeleRetrieval"]["eng_Latn-grn_Latn"]["ndcg_at_10"]
+    assert asked_in_gn == pytest.approx(gains(vectors([f"q {text}" for text in B]), x), abs=1e-4)
+    faq = scores["WebFAQRetrieval"]["eng"]["ndcg_at_10"]
+    assert faq == pytest.approx(gains(y, x), abs=1e-4)
+    assert 0 < faq < 1
     predicted = cosines(x, vectors([text[::-1] for text in B]))
     graded = scores["STSBenchmark"]["default"]
     assert graded["cosine_spearman"] == pytest.approx(stats.spearmanr(predicted, GOLD)[0], abs=1e-6)
@@ -134,7 +163,7 @@ def test_real_tasks_have_our_scores(part: str, tmp_path: Path) -> None:
     assert (
         f"| STSBenchmark | test | default | cosine_spearman | {100 * graded['main_score']:.1f} |" in printed
     )
-    assert len(printed) == 2 + 4
+    assert len(printed) == 2 + 4 + 5
     # Every result is there: nothing is fetched or computed again.
     again = subprocess.run(command, env=known | {"HF_HUB_OFFLINE": "1"}, capture_output=True, text=True)
     assert (again.returncode, again.stdout) == (0, done.stdout), again.stderr
@@ -143,6 +172,12 @@ def test_real_tasks_have_our_scores(part: str, tmp_path: Path) -> None:
     failed = subprocess.run(command, env=known | {"HF_HUB_OFFLINE": "1"}, capture_output=True, text=True)
     assert failed.returncode
     assert failed.stderr.splitlines()[-1].startswith(f"orthoglot: {damaged}: no result of mteb (")
+
+
+def gains(queries: np.ndarray, passages: np.ndarray) -> float:
+    """nDCG@10 where passage n alone answers query n: 1 / log2(1 + its rank), 0 from rank 11 on."""
+    ranks = (-(unit(queries) @ unit(passages).T)).argsort(axis=1).argsort(axis=1).diagonal() + 1
+    return float(np.where(ranks <= 10, 1 / np.log2(1 + ranks), 0).mean())
 
 
 def as_the_leaderboard_has_them(place: Path, model: str, revision: str) -> None:

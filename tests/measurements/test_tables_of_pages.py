@@ -7,6 +7,7 @@ from pathlib import Path
 
 import coverage_of_calibrate
 import detection
+import mteb_page
 import own_mean
 import pairs_needed
 import pytest
@@ -20,6 +21,7 @@ MEASUREMENTS = Path(__file__).parents[2] / "measurements"
     [
         (own_mean.table, "own-mean/own-mean.csv"),
         (coverage_of_calibrate.table, "mining/coverage.csv"),
+        (mteb_page.table, "mteb-tasks/scores.csv"),
         (pairs_needed.table, "pairs-needed/pairs-needed.csv"),
         (detection.table, "scoring/detection.csv"),
         (vector_database.table_of_means, "vector-database/vector-database.csv"),

@@ -67,7 +67,7 @@ def run(model: MtebModel, chosen: Sequence[AbsTask], output: Path) -> list[Score
     Returns:
         The main score of each subset of each task.
     Raises:
-        DataError: a text is blank, or a result that is there cannot be read.
+        DataError: a text is blank, mteb cannot read the data of a task, or a result that is there cannot be read.
         OfflineError: the text of a task is neither here nor reachable.
     """
     cache = mteb.ResultCache(output)
@@ -85,6 +85,10 @@ def run(model: MtebModel, chosen: Sequence[AbsTask], output: Path) -> list[Score
             )
         except ConnectionError as error:
             raise OfflineError(f"mteb's {name}: {one_line(error)}") from error
+        except (ConfigError, DataError):
+            raise
+        except (ValueError, LookupError) as error:
+            raise DataError(f"mteb's {name}: {one_line(error)}") from error
         logger.info("%s: %s", name, path)
         (result,) = found.task_results
         scores += [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -132,6 +133,8 @@ def _evaluate_tasks(
     if find_spec("mteb") is None:
         raise ConfigError("mteb is not installed: pip install 'orthoglot[mteb]'")
     allow_hub()
+    for library in ("httpx", "mteb"):  # they log every request and step
+        logging.getLogger(library).setLevel(logging.WARNING)
     from orthoglot.apply import mteb_tasks
     from orthoglot.apply.mteb_model import MtebModel
     from orthoglot.languages import language_of
