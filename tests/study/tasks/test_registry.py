@@ -26,7 +26,7 @@ def test_every_module_makes_tasks_of_its_name(
     assert set(module.BETTER) in ({"meaning", "sentence", "language"}, set())
     tasks = module.make(name, TaskData(settings, read_held_out(world.bitext), world.benchmarks))
     # Of some the world has no benchmark.
-    none = {"qe", "classification", "classification-logistic"}
+    none = {"qe", "classification", "classification-logistic", "hard-negatives"}
     assert {task.name for task in tasks} == (set() if name in none else {name})
 
 
