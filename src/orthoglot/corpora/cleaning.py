@@ -10,7 +10,6 @@ import numpy as np
 
 from orthoglot.corpora.filters import FILTERS, Empty, Filter, Languages, LengthRatio, Sides
 from orthoglot.corpora.settings import CleaningSettings
-from orthoglot.corpora.spool import Column
 from orthoglot.languages import has_spaces, spaces_divide_phrases
 from orthoglot.text.keys import normalised_all
 
@@ -136,36 +135,22 @@ def _take(sides: Sides, rows: np.ndarray) -> Sides:
     return [sides[0][row] for row in numbers], [sides[1][row] for row in numbers]
 
 
-def drop_dissimilar(
-    sizes: np.ndarray | Column, kept: np.ndarray, max_ratio: float, block: int = 1 << 17
-) -> None:
-    """Set `kept` to False for rows whose sides, each divided by its mean length, differ by a factor above `max_ratio`.
+def length_ratios(sizes: np.ndarray, counts: np.ndarray, max_ratio: float) -> list[LengthRatio]:
+    """The filters of pairs whose sides, each divided by its mean length, differ by a factor above `max_ratio`.
 
-    The means are those of the rows that stay: they are taken again until no row goes, so that a second
-    cleaning finds the same means and nothing to drop.
+    The means are those of the pairs that stay: they are taken again until no pair goes, so that a second
+    cleaning finds the same means and nothing to drop. A pair stays if each filter accepts it.
 
     Args:
-        sizes: Characters of both sides (N, 2).
-        kept: (N,) bool, may be mapped from disk; only its rows count.
+        sizes: Different characters of both sides (N, 2) int64.
+        counts: How many pairs have them (N,).
         max_ratio: The factor.
-        block: Rows in memory at once; changes nothing.
     """
-    starts = range(0, len(kept), block)
-    while True:
-        total, count = np.zeros(2, dtype=np.int64), 0
-        for start in starts:
-            rows = kept[start : start + block]
-            total += sizes[start : start + block][rows].sum(axis=0, dtype=np.int64)
-            count += int(rows.sum())
-        if not count:
-            return
-        ratio = LengthRatio(max_ratio, total / count)
-        dropped = False
-        for start in starts:
-            rows = np.flatnonzero(kept[start : start + block])
-            scores = ratio.of_lengths(sizes[start : start + block][rows].astype(float))
-            strange = start + rows[scores > ratio.most]
-            kept[strange] = False
-            dropped |= bool(len(strange))
-        if not dropped:
-            return
+    filters: list[LengthRatio] = []
+    while len(sizes):
+        filters.append(LengthRatio(max_ratio, counts @ sizes / counts.sum()))
+        stay = filters[-1].accepts(filters[-1].of_lengths(sizes))
+        if stay.all():
+            break
+        sizes, counts = sizes[stay], counts[stay]
+    return filters

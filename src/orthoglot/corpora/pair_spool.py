@@ -1,107 +1,195 @@
-"""The pairs of a large corpus on disk, from the filters that judge one pair to shards of three splits in hash order."""
+"""The pairs of a large corpus on disk, from the filters that judge one pair to shards of three splits in hash order.
+
+Several processes may do it together: each fills a `PairSpool` of its own, one does `choose`, and each writes a share of
+the shards. Their bytes are those of one process.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from orthoglot.atomic import reserve
-from orthoglot.corpora.cleaning import drop_dissimilar
+from orthoglot.corpora.cleaning import length_ratios
 from orthoglot.corpora.filters import Sides
 from orthoglot.corpora.near_duplicates import NearDuplicates
 from orthoglot.corpora.settings import CleaningSettings
-from orthoglot.corpora.spool import Column, Parts, Shards, counted, repeated
+from orthoglot.corpora.spool import PARTS, SHARD, Parts, Shards, counted, repeated
 from orthoglot.text.characters import lengths
-from orthoglot.text.hashes import passing_hashes
+from orthoglot.text.hashes import hashes
 from orthoglot.text.keys import key_of_line, normalised
 from orthoglot.text.splitting import SPLITS, Split, SplitSettings, split_and_order
 
-# What is kept of a pair: where it comes, what its duplicates share, characters of its sides, its split.
-ROW = np.dtype([("order", "<u8"), ("key", "<u8"), ("sizes", "<i4", 2), ("split", "u1")])
+# What is kept of a pair: where it comes, what its duplicates share, where it was read, characters of its sides, its
+# split.
+ROW = np.dtype([("order", "<u8"), ("key", "<u8"), ("place", "<u8"), ("sizes", "<i4", 2), ("split", "u1")])
+KEPT, COUNTS = "kept", "counts.npy"  # files of `choose`
 
 
 class PairSpool:
     """Pairs in 256 parts by the first byte of a hash of their sources, within a part in the order of reading.
 
-    Memory holds one block of pairs and a 256th of the corpus; the disk its text and about 50 bytes for each pair.
+    Memory holds one block of pairs and a 256th of the corpus; the disk its text and about 40 bytes for each pair.
+
+    Args:
+        folder: An empty folder, or with `keep` one that was filled and saved.
+        splits: What the hash depends on.
+        keep: Whether what is read stays.
     """
 
-    def __init__(self, folder: Path, cleaning: CleaningSettings, splits: SplitSettings) -> None:
-        self._folder, self._cleaning, self._splits = folder, cleaning, splits
-        self._lines, self._rows = Parts(folder / "lines"), Parts(folder / "rows")
-        self._count = 0
+    def __init__(self, folder: Path, splits: SplitSettings, *, keep: bool = False) -> None:
+        self._splits = splits
+        self.lines, self.rows = Parts(folder / "lines", keep=keep), Parts(folder / "rows", keep=True)
 
-    def add(self, sides: Sides, keys: Sides) -> None:
-        """Add the sides of tidied pairs, with the keys of the sides."""
+    def add(self, sides: Sides, keys: Sides, place: int) -> None:
+        """Add the sides of tidied pairs, with the keys of the sides, and a number that is higher for later ones."""
         rows = np.empty(len(keys[0]), dtype=ROW)
         rows["split"], rows["order"] = split_and_order(keys[0], self._splits)
-        rows["key"] = passing_hashes(zip(*keys, strict=True), len(rows))
+        rows["key"] = rows["order"] ^ hashes(keys[1])
+        rows["place"] = place
         rows["sizes"] = np.stack([*map(lengths, sides)], axis=1)
-        self._rows.add(rows["order"], rows)
+        self.rows.add(rows["order"], rows)
         lines = [f"{source}\t{target}\n" for source, target in zip(*sides, strict=True)]
-        self._lines.add(rows["order"], lines)
-        self._count += len(rows)
+        self.lines.add(rows["order"], lines)
 
-    def choose(self, dropped: Counter[str]) -> np.ndarray:
-        """Which pairs stay (N,) bool, part after part, after duplicates, near ones too, and the ratio of lengths."""
-        if not self._count:
-            return np.zeros(0, dtype=bool)
-        kept = np.memmap(self._folder / "kept", dtype=bool, mode="w+", shape=self._count)
-        reserve(self._folder / "kept")
-        kept[:] = True
-        start = 0
-        with (self._folder / "all").open("wb") as file:
-            for content in self._rows:
-                file.write(content)
-                keys = np.frombuffer(content, ROW)["key"]
-                if self._cleaning.drop_duplicates:  # in the same part, as their sources have the same hash
-                    kept[start + repeated(keys)] = False
-                start += len(keys)
-        left = counted("duplicate", kept, self._count, dropped)
-        if threshold := self._cleaning.near_duplicates:
-            similar = NearDuplicates(self._folder / "similar", threshold)
-            for content in self._lines.contents():
-                similar.add([*map(key_of_line, content.split(b"\n")[:-1])])
-            lines = chain.from_iterable(content.split(b"\n")[:-1] for content in self._lines.contents())
-            similar.clear_similar(kept, lines, key_of_line)
-            left = counted("near_duplicate", kept, left, dropped)
-        sizes = Column(self._folder / "all", ROW, "sizes")
-        drop_dissimilar(sizes, kept, self._cleaning.max_ratio)
-        counted("ratio", kept, left, dropped, always=True)
-        return kept
+    def save(self) -> None:
+        """Write what is in memory."""
+        self.lines.save()
+        self.rows.save()
 
-    def write(self, kept: np.ndarray, dropped: Counter[str], output: Path) -> dict[Split, int]:
-        """Write shards of each split and return their sizes; held-out sentences are distinct on either side."""
-        settings = self._splits
-        caps = {"train": settings.max_train, "valid": settings.max_valid, "test": settings.max_test}
-        dropped["repeated_held_out"] += 0
-        dropped["over_cap"] += 0
-        shards = {split: Shards(output, split, "tsv") for split in SPLITS}
-        seen: dict[Split, tuple[set[int], set[int]]] = {split: (set(), set()) for split in SPLITS}
-        start, numbers = 0, Column(self._folder / "all", ROW)
-        try:
-            for content in self._lines if self._count else ():
-                lines = content.split(b"\n")[:-1]
-                rows = numbers[start : start + len(lines)]
-                stay = np.flatnonzero(kept[start : start + len(lines)])
-                start += len(lines)
-                columns = rows["order"][stay].tolist(), rows["split"][stay].tolist()
-                ordered = sorted(zip(*columns, [lines[row] for row in stay.tolist()], strict=True))
-                for number, split in enumerate(SPLITS):
-                    chosen = [line for _, its_split, line in ordered if its_split == number]
-                    room = caps[split] - shards[split].count if caps[split] else len(chosen)
-                    if split != "train":
-                        chosen, repeated = _distinct(chosen, room, *seen[split])
-                        dropped["repeated_held_out"] += repeated
-                    dropped["over_cap"] += max(0, len(chosen) - room)
-                    shards[split].write(chosen[:room])
-        finally:
-            for writer in shards.values():
-                writer.close()
-        return {split: writer.count for split, writer in shards.items()}
+
+def choose(
+    spools: Sequence[PairSpool], cleaning: CleaningSettings, folder: Path, dropped: Counter[str]
+) -> np.ndarray:
+    """Decide which pairs stay, after duplicates, near ones too, and the ratio of lengths.
+
+    Near-duplicates need the pairs in one spool.
+
+    Args:
+        spools: All pairs.
+        cleaning: The thresholds.
+        folder: Gets which pairs stay, a byte for each: part after part, within it those of one spool after the other.
+        dropped: Gets the counts of those that go.
+    Returns:
+        The pairs of each part, and those of each split that stay (256, 4) int64; a file of the folder too.
+    """
+    counts = np.zeros((PARTS, 1 + len(SPLITS)), dtype=np.int64)
+    with (folder / KEPT).open("wb") as file:
+        for part in range(PARTS):
+            rows = _rows(spools, part)
+            stay = np.ones(len(rows), dtype=bool)
+            if cleaning.drop_duplicates:  # in the same part, as their sources have the same hash
+                reading = np.argsort(rows["place"], kind="stable")
+                stay[reading[repeated(rows["key"][reading])]] = False
+            file.write(stay.tobytes())
+            counts[part, 0] = len(rows)
+    total = int(counts.sum())
+    kept = np.memmap(folder / KEPT, dtype=bool, mode="r+", shape=total) if total else np.zeros(0, dtype=bool)
+    left = counted("duplicate", kept, total, dropped)
+    if cleaning.near_duplicates and total:
+        similar = NearDuplicates(folder / "similar", cleaning.near_duplicates)
+        for part in range(PARTS):
+            similar.add([*map(key_of_line, _lines(spools, part))])
+        lines = chain.from_iterable(_lines(spools, part) for part in range(PARTS))
+        similar.clear_similar(kept, lines, key_of_line)
+        left = counted("near_duplicate", kept, left, dropped)
+    ends = counts[:, 0].cumsum()
+    slices = [slice(start, end) for start, end in zip(ends - counts[:, 0], ends, strict=True)]
+    sizes: Counter[int] = Counter()
+    for part, span in enumerate(slices):
+        codes = _rows(spools, part)["sizes"][kept[span]].copy().view("<u8")
+        sizes.update(dict(zip(*map(np.ndarray.tolist, np.unique(codes, return_counts=True)), strict=True)))
+    table = np.array([*sizes], dtype="<u8").view("<i4").reshape(-1, 2).astype(np.int64)
+    ratios = length_ratios(table, np.array([*sizes.values()], dtype=np.int64), cleaning.max_ratio)
+    for part, span in enumerate(slices):
+        rows = _rows(spools, part)
+        for ratio in ratios:
+            kept[span] &= ratio.accepts(ratio.of_lengths(rows["sizes"]))
+        counts[part, 1:] = np.bincount(rows["split"][kept[span]], minlength=len(SPLITS))
+    counted("ratio", kept, left, dropped, always=True)
+    np.save(folder / COUNTS, counts)
+    return counts
+
+
+def write(
+    spools: Sequence[PairSpool],
+    chosen: Path,
+    splits: SplitSettings,
+    output: Path,
+    job: int = 0,
+    jobs: int = 1,
+) -> tuple[Counter[Split], int]:
+    """Write shards of each split; held-out sentences are distinct on either side.
+
+    Args:
+        spools: All pairs.
+        chosen: The folder that `choose` has filled.
+        splits: Where pairs belong, and how many stay at most.
+        output: The folder of the shards.
+        job: Which share of the shards of `train` is written, from 0. Job 0 writes the held-out splits too.
+        jobs: How many shares there are.
+    Returns:
+        How many pairs of each split were written, and how many held-out ones go because a side has come before.
+    """
+    counts = np.load(chosen / COUNTS)
+    caps = {"train": splits.max_train, "valid": splits.max_valid, "test": splits.max_test}
+    rooms = {split: caps[split] or int(counts[:, 1 + place].sum()) for place, split in enumerate(SPLITS)}
+    trained = min(rooms["train"], int(counts[:, 1].sum()))
+    first, last = (min(-(-trained // SHARD) * end // jobs * SHARD, trained) for end in (job, job + 1))
+    rooms["train"] = last
+    shards = {split: Shards(output, split, "tsv", first if split == "train" else 0) for split in SPLITS}
+    seen: dict[Split, tuple[set[int], set[int]]] = {split: (set(), set()) for split in SPLITS}
+    written: Counter[Split] = Counter(dict.fromkeys(SPLITS, 0))
+    start = before = left_out = 0
+    try:
+        for part, (pairs, *sizes) in enumerate(counts.tolist()):
+            open_splits = [split for split in SPLITS[1:] if not job and shards[split].count < rooms[split]]
+            if before < last and before + sizes[0] > first:
+                open_splits.append("train")
+            wanted = [split for split in open_splits if sizes[SPLITS.index(split)]]
+            for split, lines in _ordered(spools, part, chosen, start, wanted).items():
+                room = rooms[split] - shards[split].count
+                if split == "train":
+                    lines = lines[max(first - before, 0) :]
+                else:
+                    lines, repeats = _distinct(lines, room, *seen[split])
+                    left_out += repeats
+                shards[split].write(lines[:room])
+                written[split] += len(lines[:room])
+            start, before = start + pairs, before + sizes[0]
+    finally:
+        for writer in shards.values():
+            writer.close()
+    return written, left_out
+
+
+def _rows(spools: Sequence[PairSpool], part: int) -> np.ndarray:
+    return np.frombuffer(b"".join([spool.rows.read(part) for spool in spools]), ROW)
+
+
+def _lines(spools: Sequence[PairSpool], part: int) -> list[bytes]:
+    return b"".join([spool.lines.read(part) for spool in spools]).split(b"\n")[:-1]
+
+
+def _ordered(
+    spools: Sequence[PairSpool], part: int, chosen: Path, start: int, splits: Sequence[Split]
+) -> dict[Split, list[bytes]]:
+    """The lines of a part that stay, by split, in the order of the hash; `start` is the part's first pair."""
+    if not splits:
+        return {}
+    rows = _rows(spools, part)
+    lines = b"".join([spool.lines.take(part) for spool in spools]).split(b"\n")[:-1]
+    stay = np.flatnonzero(np.fromfile(chosen / KEPT, bool, len(rows), offset=start))
+    columns = rows["order"][stay].tolist(), rows["split"][stay].tolist()
+    ordered = sorted(zip(*columns, [lines[row] for row in stay.tolist()], strict=True))
+    numbers = {split: SPLITS.index(split) for split in splits}
+    return {
+        split: [line for _, its_split, line in ordered if its_split == number]
+        for split, number in numbers.items()
+    }
 
 
 def _distinct(lines: list[bytes], room: int, sources: set[int], targets: set[int]) -> tuple[list[bytes], int]:

@@ -1,30 +1,49 @@
-"""Make the train, valid and test split of one language pair out of raw corpora."""
+"""Make the train, valid and test split of one language pair out of raw corpora.
+
+`prepare` does it in one process. Several processes may share it: each reads some windows of every source (`add_pairs`),
+one chooses the pairs that stay (`choose_pairs`), each writes some of the shards (`pair_spool.write`), and one writes
+the counts (`write_counts`). The files are the same to the byte.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Annotated
 
+import numpy as np
 from pydantic import Field
 
 from orthoglot.corpora.cleaning import Cleaner
-from orthoglot.corpora.pair_spool import PairSpool
+from orthoglot.corpora.pair_spool import PairSpool, choose, write
 from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.errors import DataError
 from orthoglot.formats.base import Source
-from orthoglot.formats.sources import read_source
+from orthoglot.formats.sources import read_source, read_windows
 from orthoglot.languages import parse_pair
 from orthoglot.settings import Settings
 from orthoglot.text.bitext import LeftOut, SentencePair, blocks
-from orthoglot.text.shifts import LEFT, REALIGNED, Run, said, without_runs
-from orthoglot.text.splitting import SplitSettings
+from orthoglot.text.shifts import (
+    LEFT,
+    REALIGNED,
+    Run,
+    Turns,
+    Window,
+    joined,
+    said,
+    windows,
+    windows_without_runs,
+    without_runs,
+)
+from orthoglot.text.splitting import Split, SplitSettings
 
 EMPTY: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 logger = logging.getLogger(__name__)
@@ -39,6 +58,31 @@ class PrepareSettings(Settings):
     splits: SplitSettings
 
 
+@dataclass
+class Tally:
+    """What reading some windows of the sources has counted."""
+
+    read: Counter[str] = field(default_factory=Counter)  # by source
+    dropped: Counter[str] = field(default_factory=Counter)  # by reason
+    overlaps: Counter[str] = field(default_factory=Counter)  # by benchmark
+    runs: list[list[Run]] = field(default_factory=list)  # of each source
+    # of each source: windows, and the states before them
+    states: list[list[tuple[int, int]]] = field(default_factory=list)
+
+    def save(self, path: Path) -> None:
+        """Write it as JSON."""
+        path.write_text(json.dumps(asdict(self)), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> Tally:
+        """What `save` has written."""
+        values = json.loads(path.read_text(encoding="utf-8"))
+        read, dropped, overlaps = (Counter(values[name]) for name in ("read", "dropped", "overlaps"))
+        runs = [[Run(*run) for run in of_source] for of_source in values["runs"]]
+        states = [[(number, state) for number, state in of_source] for of_source in values["states"]]
+        return cls(read, dropped, overlaps, runs, states)
+
+
 def prepare(
     settings: PrepareSettings,
     output: Path,
@@ -49,7 +93,7 @@ def prepare(
 
     A line is source TAB target; lines are in the order of a hash of the source. Memory holds the keys of the
     benchmarks, 40,000 pairs, a 256th of the text and of its hashes, and 200 bytes for each held-out pair. The disk
-    holds the text once more, with 50 bytes for each pair. `near_duplicates` takes more, see `NearDuplicates`.
+    holds the text once more, with 40 bytes for each pair. `near_duplicates` takes more, see `NearDuplicates`.
 
     Args:
         settings: The pair, its corpora, filters and splits.
@@ -60,34 +104,117 @@ def prepare(
     Raises:
         DataError: unreadable input, or nothing left to train on.
     """
-    read: Counter[str] = Counter()
-    dropped: Counter[str] = Counter()
-    overlaps: Counter[str] = Counter()
-    runs: dict[str, list[Run]] = {}
-    languages = parse_pair(settings.pair)
     with TemporaryDirectory(dir=output, prefix="spool-") as folder:
-        cleaner = Cleaner(settings.cleaning, languages, {"benchmark": banned}, dropped, overlaps)
-        spool = PairSpool(Path(folder), settings.cleaning, settings.splits)
-        for origin in settings.sources:
-            source_runs: list[Run] = []
-            judge = partial(without_runs, runs=source_runs, realign=settings.cleaning.realign)
-            stream = read_source(origin, *languages, judge if settings.cleaning.drop_shifted else iter)
-            for items in blocks(stream):
-                read[origin.name] += len(items)
-                dropped.update(item.reason for item in items if isinstance(item, LeftOut))
+        spool = PairSpool(Path(folder), settings.splits)
+        tallies = [add_pairs(settings, spool, benchmarks, banned)]
+        tally, counts = choose_pairs(settings, [spool], tallies, Path(folder))
+        written = write([spool], Path(folder), settings.splits, output)
+    write_counts(settings, tally, counts, *written, output)
+
+
+def add_pairs(
+    settings: PrepareSettings,
+    spool: PairSpool,
+    benchmarks: Sequence[str] = (),
+    banned: Mapping[str, tuple[str, ...]] = EMPTY,
+    job: int = 0,
+    jobs: int = 1,
+) -> Tally:
+    """Add the pairs that stay of the windows that are those of one job, from 0; for other arguments see `prepare`.
+
+    A source with `max_pairs` is read by one job.
+    """
+    tally = Tally()
+    languages = parse_pair(settings.pair)
+    cleaner = Cleaner(settings.cleaning, languages, {"benchmark": banned}, tally.dropped, tally.overlaps)
+    for place, source in enumerate(settings.sources):
+        runs: list[Run] = []
+        states = []
+        for window in _windows(settings, source, runs, Turns((job - place) % jobs, jobs)):
+            states.append((window.number, window.state))
+            tally.read[source.name] += len(window.items)
+            for items in blocks(iter(window.items)):
+                tally.dropped.update(item.reason for item in items if isinstance(item, LeftOut))
                 pairs = [item for item in items if isinstance(item, SentencePair)]
-                spool.add(*cleaner.pairs(([pair.source for pair in pairs], [pair.target for pair in pairs])))
-            if source_runs:
-                runs.setdefault(origin.name, []).extend(source_runs)
-                done = REALIGNED if settings.cleaning.realign else LEFT
-                logger.warning("%s, %s: %s", settings.pair, origin.name, said(source_runs, done))
-        kept = spool.choose(dropped)
-        sizes = spool.write(kept, dropped, output)
-        del kept
-    if not sizes["train"]:
-        raise DataError(f"{settings.pair}: nothing to train on: read {read.total()}, dropped {dict(dropped)}")
-    report = {"pair": settings.pair, "in": dict(read), "dropped": dict(dropped), "kept": sizes}
-    report["runs"] = {name: [run._asdict() for run in source_runs] for name, source_runs in runs.items()}
-    report["benchmarks"] = {name: overlaps[name] for name in benchmarks}
+                sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
+                spool.add(*cleaner.pairs(sides), place << 40 | window.number)
+        tally.runs.append(runs)
+        tally.states.append(states)
+    tally.overlaps = Counter({name: tally.overlaps[name] for name in benchmarks})
+    return tally
+
+
+def _windows(settings: PrepareSettings, source: Source, runs: list[Run], turns: Turns) -> Iterator[Window]:
+    """The windows of a source that are a job's."""
+    languages, drop = parse_pair(settings.pair), settings.cleaning.drop_shifted
+    realign = settings.cleaning.realign
+    if not source.max_pairs:
+        judge = partial(windows_without_runs, runs=runs, realign=realign) if drop else windows
+        return read_windows(source, *languages, partial(judge, turns=turns))
+    if turns.job:
+        return iter(())
+    judge_all = partial(without_runs, runs=runs, realign=realign) if drop else iter
+    return windows(read_source(source, *languages, judge_all))
+
+
+def choose_pairs(
+    settings: PrepareSettings, spools: Sequence[PairSpool], tallies: Sequence[Tally], folder: Path
+) -> tuple[Tally, np.ndarray]:
+    """Decide which pairs of all jobs stay, see `choose`; the sum of the tallies, and what `choose` returns.
+
+    Raises:
+        DataError: nothing is left to train on; or a job did not know whether its lines are parallel.
+    """
+    tally = Tally()
+    for part in tallies:
+        for name in ("read", "dropped", "overlaps"):
+            getattr(tally, name).update(getattr(part, name))
+    for place, source in enumerate(settings.sources):
+        states = {state for part in tallies for state in part.states[place]}
+        if len(dict(states)) < len(states):
+            raise DataError(
+                f"{settings.pair}, {source.name}: a job cannot tell whether its first lines are parallel; divide the "
+                "pair among more or fewer jobs"
+            )
+        runs = joined(chain.from_iterable(part.runs[place] for part in tallies))
+        tally.runs.append(runs)
+        if runs:
+            done = REALIGNED if settings.cleaning.realign else LEFT
+            logger.warning("%s, %s: %s", settings.pair, source.name, said(runs, done))
+    counts = choose(spools, settings.cleaning, folder, tally.dropped)
+    if not counts[:, 1].any():
+        raise DataError(
+            f"{settings.pair}: nothing to train on: read {tally.read.total()}, dropped {dict(tally.dropped)}"
+        )
+    return tally, counts
+
+
+def write_counts(
+    settings: PrepareSettings,
+    tally: Tally,
+    counts: np.ndarray,
+    written: Mapping[Split, int],
+    repeats: int,
+    output: Path,
+) -> None:
+    """Write counts.json.
+
+    Args:
+        settings: As for `prepare`.
+        tally: Those of all jobs together.
+        counts: What `choose` returns.
+        written: How many pairs of each split `write` has written.
+        repeats: How many held-out pairs it has left out for one of their sides.
+        output: The folder.
+    """
+    over_cap = int(counts[:, 1:].sum()) - sum(written.values()) - repeats
+    dropped = {**tally.dropped, "repeated_held_out": repeats, "over_cap": over_cap}
+    runs: dict[str, list[Run]] = {}
+    for source, of_source in zip(settings.sources, tally.runs, strict=True):
+        if of_source:
+            runs.setdefault(source.name, []).extend(of_source)
+    report = {"pair": settings.pair, "in": tally.read, "dropped": dropped, "kept": written}
+    report["runs"] = {name: [run._asdict() for run in of_name] for name, of_name in runs.items()}
+    report["benchmarks"] = tally.overlaps
     (output / "counts.json").write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
-    logger.info("%s: read %d, kept %s, dropped %s", settings.pair, read.total(), sizes, dict(dropped))
+    logger.info("%s: read %d, kept %s, dropped %s", settings.pair, tally.read.total(), dict(written), dropped)

@@ -26,10 +26,15 @@ LEVEL = 2  # twice as fast as 3, for files 6 % larger
 
 
 class Parts:
-    """What belongs to each first byte of a hash, in files of a new folder but for the last 8 MiB."""
+    """What belongs to each first byte of a hash, in files of a new folder but for the last 8 MiB.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    Args:
+        folder: The folder; one that `save` has filled is read.
+        keep: Whether files stay after `take`.
+    """
+
+    def __init__(self, folder: Path, *, keep: bool = False) -> None:
+        self._folder, self._keep = folder, keep
         self._paths = [folder / f"{number:02x}" for number in range(PARTS)]
         self._waiting: list[list[bytes]] = [[] for _ in self._paths]
         self._size = 0
@@ -47,38 +52,32 @@ class Parts:
             )
             self._size += len(waiting[-1])
         if self._size > WAITING:
-            self._folder.mkdir(exist_ok=True)
-            for path, waiting in zip(self._paths, self._waiting, strict=True):
-                with path.open("ab") as file:
-                    file.writelines(waiting)
-                waiting.clear()
-            self._size = 0
+            self.save()
 
-    def contents(self) -> Iterator[bytes]:
-        """The content of each part."""
-        written = self._folder.exists()
+    def save(self) -> None:
+        """Write what is in memory."""
+        self._folder.mkdir(exist_ok=True)
         for path, waiting in zip(self._paths, self._waiting, strict=True):
-            yield (path.read_bytes() if written else b"") + b"".join(waiting)
+            with path.open("ab") as file:
+                file.writelines(waiting)
+            waiting.clear()
+        self._size = 0
+
+    def read(self, part: int) -> bytes:
+        """The content of a part."""
+        written = self._paths[part].read_bytes() if self._folder.exists() else b""
+        return written + b"".join(self._waiting[part])
+
+    def take(self, part: int) -> bytes:
+        """The content of a part, which is removed from disk."""
+        content = self.read(part)
+        if not self._keep:
+            self._paths[part].unlink(missing_ok=True)
+        return content
 
     def __iter__(self) -> Iterator[bytes]:
-        """The content of each part, which is removed from disk when the next one is asked for."""
-        for path, content in zip(self._paths, self.contents(), strict=True):
-            yield content
-            path.unlink(missing_ok=True)
-
-
-class Column:
-    """Rows of a file, read when a slice of them is asked for; unlike a memory map, they take no memory afterwards."""
-
-    def __init__(self, path: Path, dtype: np.dtype, field: str = "") -> None:
-        self._path, self._dtype, self._field = path, dtype, field
-
-    def __getitem__(self, rows: slice) -> np.ndarray:
-        """The rows from `start` to `stop`, or their field."""
-        with self._path.open("rb") as file:
-            file.seek(rows.start * self._dtype.itemsize)
-            values = np.fromfile(file, self._dtype, rows.stop - rows.start)
-        return values[self._field] if self._field else values
+        """`take` of each part."""
+        return map(self.take, range(PARTS))
 
 
 def repeated(keys: np.ndarray) -> np.ndarray:
@@ -125,10 +124,13 @@ class Firsts:
 
 
 class Shards:
-    """Compressed files of lines, NAME-00000.SUFFIX.zst and so on. Equal lines give equal bytes."""
+    """Compressed files of lines, NAME-00000.SUFFIX.zst and so on. Equal lines give equal bytes.
 
-    def __init__(self, folder: Path, name: str, suffix: str) -> None:
-        self.count = 0
+    `count` is how many lines there are, with those before the `first` one, which other processes write.
+    """
+
+    def __init__(self, folder: Path, name: str, suffix: str, first: int = 0) -> None:
+        self.count = first
         self._folder, self._name, self._suffix = folder, name, suffix
         self._open = ExitStack()
 

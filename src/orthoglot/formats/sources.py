@@ -21,6 +21,7 @@ from orthoglot.text.bitext import (
 )
 from orthoglot.text.detokeniser import detokenised
 from orthoglot.text.hashes import BINS, bins_of, hashes
+from orthoglot.text.shifts import Window
 from orthoglot.text.tables import SHOWN, check_few
 
 
@@ -54,7 +55,20 @@ def read_source(
     if source.detokenise:
         # Only what is used is put together: that takes longer than reading.
         items = detokenised(items, first, second)
-    items = items if nul else _without_nul(items)
+    return _few_bad(source, items if nul else _without_nul(items))
+
+
+def read_windows(
+    source: Source, first: str, second: str, judge: Callable[[Iterator[Item]], Iterator[Window]]
+) -> Iterator[Window]:
+    """The same of a source without a limit, in windows; `judge` may leave some of them out."""
+    for window in judge(_few_bad(source, _items(source, first, second))):
+        items = detokenised(iter(window.items), first, second) if source.detokenise else window.items
+        yield window._replace(items=[*items])
+
+
+def _few_bad(source: Source, items: Iterator[Item]) -> Iterator[Item]:
+    """The items of a source; a DataError at their end if more than one row in a hundred is bad."""
     bad: list[BadRow] = []
     count = total = 0
     for item in items:

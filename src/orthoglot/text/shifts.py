@@ -29,13 +29,13 @@ import logging
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, groupby, islice, starmap
 from typing import NamedTuple
 
 import numpy as np
 
-from orthoglot.text.bitext import Item, LeftOut, SentencePair
+from orthoglot.text.bitext import Item, LeftOut, SentencePair, blocks
 
 FALSE_ALARMS = 1e-3
 """Probability of a false run in a window at most."""
@@ -47,6 +47,7 @@ FOR, AGAINST = SHIFTED / 0.5, (1 - SHIFTED) / 0.5
 FAR_FOR, FAR_AGAINST = 0.5 / PARALLEL, 0.5 / (1 - PARALLEL)
 WINDOW, OVERLAP = 20_000, 1_000
 """Pairs that are judged together, and those at their end that are judged again with the next ones."""
+TURN = 25  # windows in a row that one of several jobs has
 COMMON = 20  # a word in more than one line of so many says little
 SAID = 3  # runs that a message names
 LEFT, REALIGNED = "left out", "paired anew where they are shifted, else left out"
@@ -75,6 +76,28 @@ class Run(NamedTuple):
         if self.offset is None:
             return f"{place}: the sides share no more than unrelated text does"
         return f"{place}: the translation stands {_NAMES[abs(self.offset)]} {'before' if self.offset < 0 else 'after'}"
+
+
+class Turns(NamedTuple):
+    """Which windows of a text one of several jobs has: `TURN` in a row, then those of the other jobs."""
+
+    job: int = 0
+    jobs: int = 1
+
+    def has(self, window: int) -> bool:
+        """Whether the job has this window, by its number from 0."""
+        return window // TURN % self.jobs == self.job
+
+
+ALL = Turns()
+
+
+class Window(NamedTuple):
+    """What a job reads of a text at once."""
+
+    number: int  # of the window, from 0
+    state: int  # before it: 0 for parallel
+    items: list[Item]  # in order; none of a window that follows the last one of a turn
 
 
 def find_runs(source: Sequence[str], target: Sequence[str]) -> list[Run]:
@@ -147,6 +170,13 @@ def outside(runs: Sequence[Run], n: int) -> np.ndarray:
     return rows
 
 
+def windows(items: Iterator[Item], turns: Turns = ALL) -> Iterator[Window]:
+    """The windows of a text that a job has, as they are."""
+    for number, block in enumerate(blocks(items)):
+        if turns.has(number):
+            yield Window(number, 0, block)
+
+
 def without_runs(items: Iterator[Item], runs: list[Run], *, realign: bool = False) -> Iterator[Item]:
     """The same items, with a `LeftOut` for each pair of a run.
 
@@ -158,36 +188,69 @@ def without_runs(items: Iterator[Item], runs: list[Run], *, realign: bool = Fals
         realign: Whether the sources of a shifted run get the targets that translate them. Pairs of its ends that
             nothing is known of are left out.
     """
+    for window in windows_without_runs(items, runs, realign=realign):
+        yield from window.items
+
+
+def windows_without_runs(
+    items: Iterator[Item], runs: list[Run], turns: Turns = ALL, *, realign: bool = False
+) -> Iterator[Window]:
+    """The windows of a text that a job has, as `without_runs` makes them.
+
+    A turn begins with the state that the window before it leaves to the next. This window is judged for it from the
+    state 0, which is no matter for all of its lines but a few. So the state before a turn is that of one job for all
+    windows if the job that has the window before leaves the same, and so on to the first.
+
+    Args:
+        items: What was read, in the order of the file.
+        runs: See `without_runs`; those of the job's windows.
+        turns: The windows that are the job's.
+        realign: See `without_runs`.
+    """
     runs.clear()
     held: list[Item] = []
-    past, given, state, more = 0, 0, 0, True
+    number, past, given, state, more = 0, 0, 0, 0, True
     while more:
         new = list(islice(items, WINDOW))
         more = len(new) == WINDOW
         held += new
         ready = len(held) - OVERLAP if more else len(held)
-        places = [place for place, item in enumerate(held) if isinstance(item, SentencePair)]
-        pairs = [item for item in held if isinstance(item, SentencePair)]
-        factors = _log_factors(_shared([pair.source for pair in pairs], [pair.target for pair in pairs]))
-        states = _states(factors, state)
-        replaced: dict[int, Item] = {}
-        for run in _runs(states, factors):
-            rows = [row for row in range(run.start, run.stop) if given <= places[row] < ready]
-            if not rows:
-                continue
-            _append(runs, Run(past + places[rows[0]], past + places[rows[-1]] + 1, run.offset))
-            clear = run.start + np.flatnonzero(factors[run.start : run.stop, states[run.start] - 1] > 0)
-            for row in rows:
-                replaced[places[row]] = LeftOut(run.reason)
-                if realign and run.offset is not None and clear[0] <= row <= clear[-1]:
-                    there = row + run.offset
-                    if 0 <= there < len(pairs):
-                        replaced[places[row]] = SentencePair(pairs[row].source, pairs[there].target)
-        yield from (replaced.get(place, held[place]) for place in range(given, ready))
         first = max(ready - OVERLAP, 0)
-        before = sum(place < first for place in places)
-        state = int(states[before - 1]) if before else state
-        past, given, held = past + first, ready - first, held[first:]
+        ours, before = turns.has(number), state
+        replaced: dict[int, Item] = {}
+        if ours or turns.has(number + 1):
+            places = [place for place, item in enumerate(held) if isinstance(item, SentencePair)]
+            pairs = [item for item in held if isinstance(item, SentencePair)]
+            factors = _log_factors(_shared([pair.source for pair in pairs], [pair.target for pair in pairs]))
+            states = _states(factors, state)
+            for run in _runs(states, factors) if ours else ():
+                rows = [row for row in range(run.start, run.stop) if given <= places[row] < ready]
+                if not rows:
+                    continue
+                _append(runs, Run(past + places[rows[0]], past + places[rows[-1]] + 1, run.offset))
+                clear = run.start + np.flatnonzero(factors[run.start : run.stop, states[run.start] - 1] > 0)
+                for row in rows:
+                    replaced[places[row]] = LeftOut(run.reason)
+                    if realign and run.offset is not None and clear[0] <= row <= clear[-1]:
+                        there = row + run.offset
+                        if 0 <= there < len(pairs):
+                            replaced[places[row]] = SentencePair(pairs[row].source, pairs[there].target)
+            passed = sum(place < first for place in places)
+            state = int(states[passed - 1]) if passed else state
+        else:
+            state = 0
+        if ours or turns.has(number - 1):
+            left = range(given, ready) if ours else ()
+            yield Window(number, before, [replaced.get(place, held[place]) for place in left])
+        number, past, given, held = number + 1, past + first, ready - first, held[first:]
+
+
+def joined(runs: Iterable[Run]) -> list[Run]:
+    """Runs of several jobs in order, those that one job would find as one joined."""
+    all_runs: list[Run] = []
+    for run in sorted(runs, key=lambda run: run.start):
+        _append(all_runs, run)
+    return all_runs
 
 
 def said(runs: Sequence[Run], done: str = LEFT) -> str:
