@@ -88,4 +88,4 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf site data embeddings models evaluations ablation tables mining mined results/receipt results/report.html results/records.* results/tables.md results/figures logs checkpoints exported .snakemake .cache
+	rm -rf site data embeddings models evaluations ablation tables preparing mining mined results/receipt results/report.html results/records.* results/tables.md results/figures logs checkpoints exported .snakemake .cache

@@ -16,6 +16,7 @@ from typing import Any
 from checks import EncoderChecks, absent, check_benchmarks, check_opus, check_parts
 from mining_jobs import add_mining
 from orthoglot import __version__
+from orthoglot.catalogue_entries import known
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import Trained
 from orthoglot.encoders import kinds
@@ -86,8 +87,8 @@ class Grid:
         self._embeddings()
         self._decomposers()
         self._evaluation()
-        # All others run only if a target names them.
-        self.default = set(self.work)
+        # All others run only if a target names them, or needs them.
+        self.default = {folder for folder in self.work if not folder.startswith("preparing/")}
         self._papers()
         # Why an ablation or a mining cannot run, by the folder of its result: an error only for those who ask for it.
         self.refused: dict[str, str] = {}
@@ -160,9 +161,10 @@ class Grid:
         before = {"benchmarks": list({**self.benchmarks, **tested}.values())}
         settings = {"cleaning": self.preset.cleaning.model_dump()}
         both = settings | {"splits": self.preset.splits.model_dump()}
+        for pair in filter(lambda pair: self.preset.takes(*parse_pair(pair)), self.preset.pair_parts):
+            known(pair, pairs, f"presets.{self.name}.pair_parts")
         self.bitext = [
-            self._cleaned("prepare", f"{data}/bitext/{pair}", sources, {"pair": pair, **both}, before)
-            for pair, sources in sorted(pairs.items())
+            self._prepared(sources, {"pair": pair, **both}, before) for pair, sources in sorted(pairs.items())
         ]
         # After the pairs, whose sentences for validation and test it leaves out.
         before["bitext"] = self.bitext
@@ -201,6 +203,43 @@ class Grid:
         check_benchmarks(self.params, codes, pairs)
         texts = [Path(folder).name for folder in text]
         return Seen(bitext, text, folders, EncoderChecks(self.params, part, codes, pairs, texts))
+
+    def _prepared(
+        self,
+        sources: Sequence[tuple[str, dict[str, Any]]],
+        settings: dict[str, Any],
+        before: dict[str, list[str]],
+    ) -> str:
+        """The job that prepares a language pair, after those that do it in parts."""
+        pair = settings["pair"]
+        folder, parts = f"data/{self.name}/bitext/{pair}", self.preset.pair_parts.get(pair, 1)
+        if parts == 1:
+            return self._cleaned("prepare", folder, sources, settings, before)
+        if settings["cleaning"]["near_duplicates"]:
+            raise ConfigError(
+                f"presets.{self.name}: near_duplicates compares all of {pair} in one job; set it to 0, or take {pair} "
+                "out of pair_parts"
+            )
+        home, about = (
+            f"preparing/{self.name}/{pair}",
+            settings | {"sources": [source for _, source in sources]},
+        )
+        turns = {str(number): {"number": number, "parts": parts} for number in range(1, parts + 1)}
+        read = [
+            self._cleaned("clean", f"{home}/parts/{name}", sources, settings | turn, before)
+            for name, turn in turns.items()
+        ]
+        inputs = {"chosen": [self.add("choose", f"{home}/chosen", about, inputs={"parts": read})]}
+        inputs["shards"] = [
+            self.add(
+                "pack",
+                f"{home}/shards/{name}",
+                {"splits": settings["splits"], **turn},
+                inputs={"parts": read, "chosen": inputs["chosen"]},
+            )
+            for name, turn in turns.items()
+        ]
+        return self.add("prepare", folder, about, inputs=inputs)
 
     def _cleaned(
         self,

@@ -37,8 +37,9 @@ STAGES = {
     "decomposers": ("stack", "decompose"),
     "evaluation": ("evaluate", "finetune", "gather", "report"),
 }
-# Those of a mining, whose results DVC does not keep.
+# Those of a mining, and of a language pair in parts, whose results DVC does not keep.
 MINING = ("split", "encode", "centre", "search", "merge", "mine")
+PARTS = ("clean", "choose", "pack")
 # Files that users name as targets, by verb.
 FILES = {
     "report": "report.html tables.md records.jsonl records.parquet examples.json languages.json metrics.json "
@@ -184,9 +185,9 @@ class Plan(Grid):
         return [job.receipt for job in chosen if not verbs or job.verb in verbs]
 
     def targets(self) -> Iterator[tuple[str, str]]:
-        """Every path that a user may name as a target, with the receipt of its job; parts of a mining are too many."""
+        """Every path that a user may name as a target, with the receipt of its job; those of parts are too many."""
         for folder, job in self.jobs.items():
-            if job.verb in MINING and job.verb != "mine":
+            if job.verb in {*MINING, *PARTS} - {"mine"}:
                 continue
             yield folder, job.receipt
             for name in FILES.get(job.verb, "").split():

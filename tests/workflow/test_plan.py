@@ -23,7 +23,7 @@ from orthoglot.errors import ConfigError
 from orthoglot.study import config
 from orthoglot.study.jobs.job import Job
 from orthoglot.study.papers.published import DECOMPOSER_PAPERS
-from plan import MINING, STAGES, Plan
+from plan import MINING, PARTS, STAGES, Plan
 
 pytestmark = pytest.mark.usefixtures("_in_an_empty_folder")
 
@@ -587,7 +587,7 @@ def test_environment_file_pins_what_the_constraints_pin() -> None:
 def test_every_verb_has_a_rule_and_every_stage_a_target() -> None:
     rules = "".join(path.read_text() for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
     named = set(re.findall(r"^ *rule (\w+):", rules, re.M))
-    verbs = {"tabulate", *MINING}.union(*STAGES.values())
+    verbs = {"tabulate", *MINING, *PARTS}.union(*STAGES.values())
     assert named >= verbs - {"tabulate"}
     assert verbs == {path.stem for path in (ROOT / "src/orthoglot/study/jobs").glob("[a-z]*.py")} - {
         "definitions",

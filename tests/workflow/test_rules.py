@@ -50,6 +50,7 @@ CHANGES: dict[str, dict[tuple[str, ...], Any]] = {
     "embedding": {("presets", "mini", "embedding", "train_pairs"): 7},
     "evaluation": {("presets", "mini", "evaluation", "confidence"): 0.9},
     "fine_tuning": {("presets", "mini", "fine_tuning", "precision"): "bfloat16"},
+    "pair_parts": {("presets", "mini", "pair_parts"): {"qaa-qab": 3}},
     "max_pairs": {("presets", "mini", "max_pairs"): 99},
     "seeds": {("presets", "mini", "seeds"): [7]},
     "splits": {("presets", "mini", "splits", "max_test"): 7},
@@ -73,6 +74,7 @@ def complete(values: Values) -> Values:
     mini["embedding"]["unseen_languages"] = True
     mini["methods"].append("langsae")  # which no stack takes
     mini["decomposition"]["stacked"] = True
+    mini["pair_parts"] = {"qaa-qab": 2}
     mini["mine"] = {"source": "en.txt", "target": "gn.txt", "parts": 1}
     mini["fine_tuning"] = {"benchmarks": ["mini-topics"], "encoders": ["ems-mini"]}
     values["presets"]["oracle"]["corpora"].append("multi30k")

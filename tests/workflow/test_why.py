@@ -11,7 +11,7 @@ from shipped_settings import shipped_values
 from workspace import ROOT, Workspace
 
 from orthoglot.study import config
-from plan import MINING, Plan
+from plan import MINING, PARTS, Plan
 
 DREAM = "models/mini/decomposers/ems-mini/dream"
 SCORES = "evaluations/mini/ems-mini/dream"
@@ -102,15 +102,16 @@ def test_every_rule_reads_exactly_the_folders_of_the_plan() -> None:
     }
     made["results"] = next(rule for rule in rules if 'job_of("results")' in rule)
     made["tables/[^/]+"] = next(rule for rule in rules if "job=job_of(folder)" in rule)
-    assert len(made) == len(rules) == 26
+    assert len(made) == len(rules) == 29
     values = shipped_values()
     jobs = [*Plan(config.check(values)).jobs.values()]
     values["presets"]["mini"]["decomposition"]["stacked"] = True
+    values["presets"]["mini"]["pair_parts"] = {"qaa-qab": 2}
     jobs += Plan(config.check(values)).jobs.values()
     model = "models/mini/decomposers/ems-mini/seed/seed1"
     values["presets"]["mini"]["mine"] = {"source": "a.txt", "target": "b.txt", "parts": 2, "model": model}
     jobs += Plan(config.check(values)).jobs.values()
-    assert {"stack", "decompose", *MINING} <= {job.verb for job in jobs}
+    assert {"stack", "decompose", *MINING, *PARTS} <= {job.verb for job in jobs}
     for job in jobs:
         (rule,) = (rule for folder, rule in made.items() if re.fullmatch(folder, job.folder))
         for source in job.folders:

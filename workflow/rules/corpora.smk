@@ -94,6 +94,81 @@ rule benchmark:
         "orthoglot study job benchmark <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
+# Of a language pair that is divided (docs/clusters.md#one-language-pair-by-several-jobs), a part of its clean pairs
+rule clean:
+    input:
+        sources=done(
+            "data/{preset}/invented/{corpus}",
+            "data/{preset}/opus/{corpus}",
+            "data/{preset}/files/{entry}",
+        ),
+        benchmarks=done("data/{preset}/benchmarks/{benchmark}"),
+    output:
+        made("preparing/{preset}/{pair}/parts/{number}"),
+    log:
+        log_of("preparing/{preset}/{pair}/parts/{number}"),
+    benchmark:
+        benchmark_of("preparing/{preset}/{pair}/parts/{number}")
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    resources:
+        mem_mb=6000,  # the keys of all benchmarks are in memory, of paracrawl 8.4 million
+        runtime=240,
+    params:
+        job=job,
+        settings=["corpora", "max_pairs", "pair_parts", "cleaning", "splits"],
+    shell:
+        "orthoglot study job clean <<< {params.job:q} 2>&1 | to_log {log:q}"
+
+
+# Which of its pairs stay, and where each is written
+rule choose:
+    input:
+        parts=done("preparing/{preset}/{pair}/parts/{number}"),
+    output:
+        made("preparing/{preset}/{pair}/chosen"),
+    log:
+        log_of("preparing/{preset}/{pair}/chosen"),
+    benchmark:
+        benchmark_of("preparing/{preset}/{pair}/chosen")
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    resources:
+        mem_mb=6000,
+        runtime=240,
+    params:
+        job=job,
+        settings=["corpora", "max_pairs", "cleaning", "splits"],
+    shell:
+        "orthoglot study job choose <<< {params.job:q} 2>&1 | to_log {log:q}"
+
+
+# A part of its shards
+rule pack:
+    input:
+        parts=done("preparing/{preset}/{pair}/parts/{number}"),
+        chosen=done("preparing/{preset}/{pair}/chosen"),
+    output:
+        made("preparing/{preset}/{pair}/shards/{number}"),
+    log:
+        log_of("preparing/{preset}/{pair}/shards/{number}"),
+    benchmark:
+        benchmark_of("preparing/{preset}/{pair}/shards/{number}")
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    resources:
+        mem_mb=6000,
+        runtime=240,
+    params:
+        job=job,
+        settings=["pair_parts", "splits"],
+    shell:
+        "orthoglot study job pack <<< {params.job:q} 2>&1 | to_log {log:q}"
+
+
 # Clean sentence pairs without those of the benchmarks, in three splits
 rule prepare:
     input:
@@ -103,6 +178,8 @@ rule prepare:
             "data/{preset}/files/{entry}",
         ),
         benchmarks=done("data/{preset}/benchmarks/{benchmark}"),
+        chosen=done("preparing/{preset}/{pair}/chosen"),
+        shards=done("preparing/{preset}/{pair}/shards/{number}"),
     output:
         made("data/{preset}/bitext/{pair}"),
     log:

@@ -26,7 +26,8 @@ from orthoglot.text.splitting import SPLITS, Split, SplitSettings, split_and_ord
 # What is kept of a pair: where it comes, what its duplicates share, where it was read, characters of its sides, its
 # split.
 ROW = np.dtype([("order", "<u8"), ("key", "<u8"), ("place", "<u8"), ("sizes", "<i4", 2), ("split", "u1")])
-KEPT, COUNTS = "kept", "counts.npy"  # files of `choose`
+# Files of `choose`, and of the job that calls `write`.
+KEPT, COUNTS, WRITTEN = "kept", "counts.npy", "written.json"
 
 
 class PairSpool:
@@ -63,18 +64,15 @@ class PairSpool:
 
 def choose(
     spools: Sequence[PairSpool], cleaning: CleaningSettings, folder: Path, dropped: Counter[str]
-) -> np.ndarray:
+) -> None:
     """Decide which pairs stay, after duplicates, near ones too, and the ratio of lengths.
 
-    Near-duplicates need the pairs in one spool.
-
     Args:
-        spools: All pairs.
+        spools: All pairs; with `near_duplicates`, one spool.
         cleaning: The thresholds.
-        folder: Gets which pairs stay, a byte for each: part after part, within it those of one spool after the other.
+        folder: Gets `KEPT`, a byte for each pair, part after part, within it spool after spool; and `COUNTS`, the pairs
+            of each part, and those of each split that stay (256, 4) int64.
         dropped: Gets the counts of those that go.
-    Returns:
-        The pairs of each part, and those of each split that stay (256, 4) int64; a file of the folder too.
     """
     counts = np.zeros((PARTS, 1 + len(SPLITS)), dtype=np.int64)
     with (folder / KEPT).open("wb") as file:
@@ -111,7 +109,6 @@ def choose(
         counts[part, 1:] = np.bincount(rows["split"][kept[span]], minlength=len(SPLITS))
     counted("ratio", kept, left, dropped, always=True)
     np.save(folder / COUNTS, counts)
-    return counts
 
 
 def write(
@@ -121,7 +118,7 @@ def write(
     output: Path,
     job: int = 0,
     jobs: int = 1,
-) -> tuple[Counter[Split], int]:
+) -> Counter[str]:
     """Write shards of each split; held-out sentences are distinct on either side.
 
     Args:
@@ -132,7 +129,8 @@ def write(
         job: Which share of the shards of `train` is written, from 0. Job 0 writes the held-out splits too.
         jobs: How many shares there are.
     Returns:
-        How many pairs of each split were written, and how many held-out ones go because a side has come before.
+        How many pairs of each split were written; and, of job 0, how many are left out: `repeated_held_out`, as a
+        side has come before, and `over_cap`.
     """
     counts = np.load(chosen / COUNTS)
     caps = {"train": splits.max_train, "valid": splits.max_valid, "test": splits.max_test}
@@ -142,8 +140,8 @@ def write(
     rooms["train"] = last
     shards = {split: Shards(output, split, "tsv", first if split == "train" else 0) for split in SPLITS}
     seen: dict[Split, tuple[set[int], set[int]]] = {split: (set(), set()) for split in SPLITS}
-    written: Counter[Split] = Counter(dict.fromkeys(SPLITS, 0))
-    start = before = left_out = 0
+    written = Counter[str](dict.fromkeys((*SPLITS, "repeated_held_out", "over_cap"), 0))
+    start = before = 0
     try:
         for part, (pairs, *sizes) in enumerate(counts.tolist()):
             open_splits = [split for split in SPLITS[1:] if not job and shards[split].count < rooms[split]]
@@ -156,14 +154,16 @@ def write(
                     lines = lines[max(first - before, 0) :]
                 else:
                     lines, repeats = _distinct(lines, room, *seen[split])
-                    left_out += repeats
+                    written["repeated_held_out"] += repeats
                 shards[split].write(lines[:room])
                 written[split] += len(lines[:room])
             start, before = start + pairs, before + sizes[0]
     finally:
         for writer in shards.values():
             writer.close()
-    return written, left_out
+    if not job:
+        written["over_cap"] = int(counts[:, 1:].sum()) - trained - written.total() + written["train"]
+    return written
 
 
 def _rows(spools: Sequence[PairSpool], part: int) -> np.ndarray:

@@ -11,7 +11,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -23,7 +23,7 @@ import numpy as np
 from pydantic import Field
 
 from orthoglot.corpora.cleaning import Cleaner
-from orthoglot.corpora.pair_spool import PairSpool, choose, write
+from orthoglot.corpora.pair_spool import COUNTS, PairSpool, choose, write
 from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.errors import DataError
 from orthoglot.formats.base import Source
@@ -43,9 +43,10 @@ from orthoglot.text.shifts import (
     windows_without_runs,
     without_runs,
 )
-from orthoglot.text.splitting import Split, SplitSettings
+from orthoglot.text.splitting import SPLITS, SplitSettings
 
 EMPTY: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+TALLY = "tally.json"  # of a job that adds pairs, or chooses
 logger = logging.getLogger(__name__)
 
 
@@ -71,7 +72,7 @@ class Tally:
 
     def save(self, path: Path) -> None:
         """Write it as JSON."""
-        path.write_text(json.dumps(asdict(self)), encoding="utf-8")
+        path.write_text(json.dumps(vars(self)), encoding="utf-8")
 
     @classmethod
     def load(cls, path: Path) -> Tally:
@@ -107,9 +108,9 @@ def prepare(
     with TemporaryDirectory(dir=output, prefix="spool-") as folder:
         spool = PairSpool(Path(folder), settings.splits)
         tallies = [add_pairs(settings, spool, benchmarks, banned)]
-        tally, counts = choose_pairs(settings, [spool], tallies, Path(folder))
+        tally = choose_pairs(settings, [spool], tallies, Path(folder))
         written = write([spool], Path(folder), settings.splits, output)
-    write_counts(settings, tally, counts, *written, output)
+    write_counts(settings, tally, written, output)
 
 
 def add_pairs(
@@ -159,8 +160,8 @@ def _windows(settings: PrepareSettings, source: Source, runs: list[Run], turns: 
 
 def choose_pairs(
     settings: PrepareSettings, spools: Sequence[PairSpool], tallies: Sequence[Tally], folder: Path
-) -> tuple[Tally, np.ndarray]:
-    """Decide which pairs of all jobs stay, see `choose`; the sum of the tallies, and what `choose` returns.
+) -> Tally:
+    """Decide which pairs of all jobs stay, see `choose`; the sum of the tallies.
 
     Raises:
         DataError: nothing is left to train on; or a job did not know whether its lines are parallel.
@@ -181,40 +182,24 @@ def choose_pairs(
         if runs:
             done = REALIGNED if settings.cleaning.realign else LEFT
             logger.warning("%s, %s: %s", settings.pair, source.name, said(runs, done))
-    counts = choose(spools, settings.cleaning, folder, tally.dropped)
-    if not counts[:, 1].any():
+    choose(spools, settings.cleaning, folder, tally.dropped)
+    if not np.load(folder / COUNTS)[:, 1].any():
         raise DataError(
             f"{settings.pair}: nothing to train on: read {tally.read.total()}, dropped {dict(tally.dropped)}"
         )
-    return tally, counts
+    return tally
 
 
-def write_counts(
-    settings: PrepareSettings,
-    tally: Tally,
-    counts: np.ndarray,
-    written: Mapping[Split, int],
-    repeats: int,
-    output: Path,
-) -> None:
-    """Write counts.json.
-
-    Args:
-        settings: As for `prepare`.
-        tally: Those of all jobs together.
-        counts: What `choose` returns.
-        written: How many pairs of each split `write` has written.
-        repeats: How many held-out pairs it has left out for one of their sides.
-        output: The folder.
-    """
-    over_cap = int(counts[:, 1:].sum()) - sum(written.values()) - repeats
-    dropped = {**tally.dropped, "repeated_held_out": repeats, "over_cap": over_cap}
+def write_counts(settings: PrepareSettings, tally: Tally, written: Mapping[str, int], output: Path) -> None:
+    """Write counts.json, of the tallies and of what `write` returns of all jobs together."""
+    kept = {split: written[split] for split in SPLITS}
+    dropped = {**tally.dropped, **{name: written[name] for name in written.keys() - kept.keys()}}
     runs: dict[str, list[Run]] = {}
     for source, of_source in zip(settings.sources, tally.runs, strict=True):
         if of_source:
             runs.setdefault(source.name, []).extend(of_source)
-    report = {"pair": settings.pair, "in": tally.read, "dropped": dropped, "kept": written}
+    report = {"pair": settings.pair, "in": tally.read, "dropped": dropped, "kept": kept}
     report["runs"] = {name: [run._asdict() for run in of_name] for name, of_name in runs.items()}
     report["benchmarks"] = tally.overlaps
     (output / "counts.json").write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
-    logger.info("%s: read %d, kept %s, dropped %s", settings.pair, tally.read.total(), dict(written), dropped)
+    logger.info("%s: read %d, kept %s, dropped %s", settings.pair, tally.read.total(), kept, dropped)

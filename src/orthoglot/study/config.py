@@ -19,7 +19,7 @@ from orthoglot.errors import ConfigError
 from orthoglot.languages import parse_pair
 from orthoglot.objectives import check_method
 from orthoglot.registry import entry_of, having
-from orthoglot.settings import Language, Name, Settings, Whole, checked
+from orthoglot.settings import Count, Language, Name, Settings, Whole, checked
 from orthoglot.study.benchmarks import kinds as benchmark_kinds
 from orthoglot.study.benchmarks.base import Benchmark
 from orthoglot.study.corpora import kinds as corpus_kinds
@@ -87,6 +87,9 @@ class Preset(Settings):
     max_pairs: Whole = 0
     """Sentence pairs that are used of each language pair of each corpus at most; 0 for all. A lower limit of the corpus
     holds."""
+    pair_parts: dict[str, Count] = {}
+    """Into how many parts, each a job, the preparing of a language pair is divided, e.g. {en-fr: 10}; 1 for pairs that
+    are not named. The sentence pairs are the same to the byte."""
     benchmarks: list[Name] = []
     """Test sets; their sentences are removed from the training text."""
     encoders: Annotated[list[Name], Field(min_length=1)]
