@@ -3,6 +3,7 @@
     python measurements/speed-of-preparing/corpora.py  # 200,000 pairs, twice at once, 5 rounds
     python measurements/speed-of-preparing/corpora.py --opusfilter VENV/bin/opusfilter
     python measurements/speed-of-preparing/corpora.py --memory 100000 1000000 5000000
+    python measurements/speed-of-preparing/corpora.py --parts 1 2 --pairs 5000000  # one process, and parts
     # ours against an earlier one, CPU seconds
     python measurements/speed-of-preparing/corpora.py --before CHECKOUT/src --texts FOLDER
 
@@ -274,17 +275,98 @@ def against(before: Path, folders: list[Path], rounds: int) -> None:
             sys.stdout.flush()
 
 
+def zipped(count: int, folder: Path) -> Path:
+    """The folder of a Moses zip with so many pairs."""
+    place = folder / f"memory-{count}"
+    place.mkdir(parents=True, exist_ok=True)
+    archive = place / "X_v1_moses_en-ru.txt.zip"
+    if not archive.exists():
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
+            for side, code in enumerate(("en", "ru")):
+                with packed.open(f"X.en-ru.{code}", "w", force_zip64=True) as file:
+                    file.writelines(f"{pair[side]}\n".encode() for pair in pairs(count))
+    return place
+
+
+def step(name: str, number: int, parts: int, archive: Path, home: Path) -> None:
+    """What a job of the workflow does for a language pair in parts, without receipts; `prepare` is all of it at once."""
+    from collections import Counter
+
+    from orthoglot.corpora.pair_spool import PairSpool, write
+    from orthoglot.corpora.prepare import Tally, add_pairs, choose_pairs, prepare, write_counts
+    from orthoglot.study.jobs.prepare import PrepareSettings
+
+    sources = [{"name": "X", "kind": "opus", "paths": [str(archive)]}]
+    values = {"pair": "en-ru", "sources": sources, "cleaning": CLEANING, "splits": SPLITS}
+    settings = PrepareSettings.model_validate(values)
+    folders = [home / f"part{part}" for part in range(parts)]
+    chosen, output = home / "chosen", home / "out"
+    spools = [PairSpool(folder, settings.splits, keep=True) for folder in folders]
+    for folder in (*folders, chosen, output):
+        folder.mkdir(exist_ok=True)
+    match name:
+        case "prepare":
+            prepare(settings, output)
+        case "clean":
+            add_pairs(settings, spools[number], (), {}, number, parts).save(folders[number] / "tally.json")
+            spools[number].save()
+        case "choose":
+            tallies = [Tally.load(folder / "tally.json") for folder in folders]
+            choose_pairs(settings, spools, tallies, chosen).save(chosen / "tally.json")
+        case "pack":
+            written = write(spools, chosen, settings.splits, output, number, parts)
+            (chosen / f"{number}.json").write_text(json.dumps(written))
+        case "put together":
+            counts: Counter[str] = Counter()
+            for part in range(parts):
+                counts.update(json.loads((chosen / f"{part}.json").read_text()))
+            write_counts(settings, Tally.load(chosen / "tally.json"), counts, output)
+        case "read":
+            from orthoglot.formats.sources import read_source
+
+            for source in settings.sources:
+                sum(1 for _ in read_source(source, "en", "ru"))
+
+
+def in_parts(numbers: list[int], count: int, folder: Path) -> None:
+    """Print wall and CPU seconds, and peak memory, of each step of so many parts; 1 is one process."""
+    archive = zipped(count, folder) / "X_v1_moses_en-ru.txt.zip"
+    digests = set()
+    for parts in numbers:
+        with tempfile.TemporaryDirectory(dir=folder) as home:
+            for name in ("prepare",) if parts == 1 else ("read", "clean", "choose", "pack", "put together"):
+                jobs = parts if name in ("clean", "pack") else 1
+                started, usages = time.perf_counter(), []
+                processes = [
+                    subprocess.Popen(
+                        [sys.executable, __file__, "--step", name, str(job), str(parts), str(archive), home]
+                    )
+                    for job in range(jobs)
+                ]
+                for process in processes:
+                    _, status, usage = os.wait4(process.pid, 0)
+                    if status:
+                        raise SystemExit(f"{name}: status {status}")
+                    usages.append(usage)
+                wall = time.perf_counter() - started
+                cpu = " + ".join(f"{usage.ru_utime + usage.ru_stime:.1f}" for usage in usages)
+                peak = max(usage.ru_maxrss for usage in usages) / 1024
+                disk = sum(path.stat().st_size for path in Path(home).rglob("*") if path.is_file()) / 2**20
+                cells = [str(parts), name, f"{wall:.0f}", cpu, f"{peak:,.0f}", f"{disk:,.0f}"]
+                sys.stdout.write(f"| {' | '.join(cells)} |\n")
+                sys.stdout.flush()
+            digest = hashlib.sha256()
+            for path in sorted((Path(home) / "out").iterdir()):
+                digest.update(path.name.encode() + path.read_bytes())
+            digests.add(digest.hexdigest())
+    sys.stdout.write(f"{len(digests)} different results\n")
+
+
 def memory(counts: list[int], folder: Path) -> None:
     """Print our peak resident size, and seconds, for each number of pairs."""
     for count in counts:
-        place = folder / f"memory-{count}"
-        place.mkdir(parents=True, exist_ok=True)
+        place = zipped(count, folder)
         archive = place / "X_v1_moses_en-ru.txt.zip"
-        if not archive.exists():
-            with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
-                for side, code in enumerate(("en", "ru")):
-                    with packed.open(f"X.en-ru.{code}", "w", force_zip64=True) as file:
-                        file.writelines(f"{pair[side]}\n".encode() for pair in pairs(count))
         with tempfile.TemporaryDirectory(dir=place) as output:
             given = [sys.executable, __file__, "--ours", str(place), output]
             started = time.perf_counter()
@@ -325,11 +407,18 @@ def main() -> None:
         "--texts", type=Path, nargs="*", default=[], help="folders of NAME.en-de.tsv.gz, with --before"
     )
     parser.add_argument("--ours", nargs=2, type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--parts", type=int, nargs="*", help="numbers of parts; nothing else is measured")
+    parser.add_argument("--step", nargs=5, help=argparse.SUPPRESS)
     parser.add_argument("--timed", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--more", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.ours:
         sys.stdout.write(str(ours(*given.ours)))
+    elif given.step:
+        name, number, parts, archive, home = given.step
+        step(name, int(number), int(parts), Path(archive), Path(home))
+    elif given.parts:
+        in_parts(given.parts, given.pairs, given.folder)
     elif given.timed:
         timed(given.timed, given.more)
     elif given.before:

@@ -14,6 +14,7 @@ from engine_runs import digests, folders
 from real_run import LINKED
 from slurm_cluster import GPUS, SlurmCluster, missing
 from small_checkpoint import write_checkpoint
+from texts_to_divide import FOLDER, write_corpora
 from texts_to_mine import mining_model, write_texts
 from workspace import Workspace
 
@@ -168,6 +169,35 @@ def test_mining_whose_jobs_are_cancelled_or_killed_gives_the_bytes_of_one_comman
     workspace.run(*command, "-o", "one.tsv")
     pairs = (workspace.folder / "mined/mini/pairs.tsv").read_bytes()
     assert pairs == (workspace.folder / "one.tsv").read_bytes()
+
+
+def test_a_language_pair_in_parts_whose_jobs_are_cancelled_or_killed_has_the_bytes_of_one_job(
+    fresh: Workspace, cluster: SlurmCluster, tmp_path: Path
+) -> None:
+    workspace, draw = fresh.copy(tmp_path / "w"), random.Random(3)
+    write_corpora(workspace, 60_000)
+    one = workspace.copy(tmp_path / "one")
+    workspace.edit(presets__mini__pair_parts={"en-de": 3})
+    lost: list[str] = []
+    for _ in range(20):
+        process = workspace.start(*cluster.inside, *WITHOUT, "--", FOLDER)
+        while process.poll() is None:
+            running = cluster.jobs("RUNNING")
+            if running and len(lost) < LOST // 2:
+                lost.append(draw.choice(running))
+                (cluster.kill if draw.random() < 0.5 else cluster.cancel)(lost[-1])
+            time.sleep(draw.uniform(1, 6))
+        text = process.finish()
+        if process.returncode == 0:
+            break
+    assert process.returncode == 0, text
+    assert len(lost) == LOST // 2
+    one.run(*LOCAL, "--", FOLDER)
+    names = {path.name for path in (one.folder / FOLDER).iterdir() if path.is_file()}
+    assert {"counts.json", "train-00000.tsv.zst", "valid-00000.tsv.zst"} <= names
+    for name in names:
+        assert (workspace.folder / FOLDER / name).read_bytes() == (one.folder / FOLDER / name).read_bytes()
+    assert not (workspace.folder / "preparing/mini/en-de").exists()
 
 
 @ACCOUNTED
