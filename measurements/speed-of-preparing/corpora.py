@@ -289,7 +289,7 @@ def zipped(count: int, folder: Path) -> Path:
 
 
 def step(name: str, number: int, parts: int, archive: Path, home: Path) -> None:
-    """What a job of the workflow does for a language pair in parts, without receipts; `prepare` is all of it at once."""
+    """What a job of the workflow does for a pair in parts, without receipts; `prepare` is all of it at once."""
     from collections import Counter
 
     from orthoglot.corpora.pair_spool import PairSpool, write

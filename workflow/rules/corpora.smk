@@ -94,7 +94,7 @@ rule benchmark:
         "orthoglot study job benchmark <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
-# Of a language pair that is divided (docs/clusters.md#one-language-pair-by-several-jobs), a part of its clean pairs
+# Of a language pair that is divided (docs/scale.md#preparing-on-several-machines), a part of its clean pairs
 rule clean:
     input:
         sources=done(
