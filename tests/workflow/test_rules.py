@@ -75,6 +75,7 @@ def complete(values: Values) -> Values:
     mini["methods"].append("langsae")  # which no stack takes
     mini["decomposition"]["stacked"] = True
     mini["pair_parts"] = {"qaa-qab": 2}
+    values["presets"]["oracle"]["pair_parts"] = {"en-de": 2}
     mini["mine"] = {"source": "en.txt", "target": "gn.txt", "parts": 1}
     mini["fine_tuning"] = {"benchmarks": ["mini-topics"], "encoders": ["ems-mini"]}
     values["presets"]["oracle"]["corpora"].append("multi30k")
