@@ -15,7 +15,6 @@ import numpy as np
 
 from orthoglot.corpora.cleaning import length_ratios
 from orthoglot.corpora.filters import Sides
-from orthoglot.corpora.near_duplicates import NearDuplicates
 from orthoglot.corpora.settings import CleaningSettings
 from orthoglot.corpora.spool import PARTS, SHARD, Parts, Shards, counted, repeated
 from orthoglot.text.characters import lengths
@@ -88,6 +87,8 @@ def choose(
     kept = np.memmap(folder / KEPT, dtype=bool, mode="r+", shape=total) if total else np.zeros(0, dtype=bool)
     left = counted("duplicate", kept, total, dropped)
     if cleaning.near_duplicates and total:
+        from orthoglot.corpora.near_duplicates import NearDuplicates
+
         similar = NearDuplicates(folder / "similar", cleaning.near_duplicates)
         for part in range(PARTS):
             similar.add([*map(key_of_line, _lines(spools, part))])
