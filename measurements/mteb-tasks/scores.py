@@ -44,10 +44,10 @@ CODES = {
     "eng_Latn": "en", "deu_Latn": "de", "spa_Latn": "es", "rus_Cyrl": "ru", "zho_Hans": "zh", "hin_Deva": "hi",
     "swh_Latn": "sw", "grn_Latn": "gn",
 }  # fmt: skip
-NTREX = {"eng_Latn": "eng", "deu_Latn": "deu", "zho_Hans": "zho-CN"}
+NTREX = {"eng_Latn": "eng", "deu_Latn": "deu", "zho_Hans": "zho-CN", "hin_Deva": "hin"}
 NUSAX = {
-    "eng": "english", "ace": "acehnese", "ban": "balinese", "bjn": "banjarese", "bug": "buginese",
-    "ind": "indonesian", "jav": "javanese", "mad": "madurese", "nij": "ngaju", "sun": "sundanese",
+    "eng": "english", "ace": "acehnese", "ban": "balinese", "bbc": "toba_batak", "bjn": "banjarese", "bug": "buginese",
+    "ind": "indonesian", "jav": "javanese", "mad": "madurese", "min": "minangkabau", "nij": "ngaju", "sun": "sundanese",
 }  # fmt: skip
 POOL = ("en", "zh")
 TATOEBA = 835  # pairs of a language, at most
@@ -72,7 +72,7 @@ def flores(shared: Path) -> Text:
 
 
 def ntrex(shared: Path) -> Text:
-    """Half of the documents in three languages."""
+    """Half of the documents in four languages."""
     lines = list(rows(shared / "data/nway/ntrex128.tsv.gz"))
     return Text(f"{len(lines)} of 1,997 lines of NTREX-128", {"parallel": columns(lines, NTREX)})
 
