@@ -11,7 +11,6 @@ from orthoglot.apply import ready
 from orthoglot.apply.early_checks import check_model
 from orthoglot.encoders import kinds
 from orthoglot.errors import ConfigError
-from orthoglot.search.exact_or_cells import limit
 from orthoglot.study.jobs.digests import files_digest
 from orthoglot.study.mining.settings import MineSettings
 from orthoglot.text.bitext import SIDES
@@ -34,9 +33,26 @@ def add_mining(grid: Grid) -> None:
         grid.refused[result] = f"presets.{grid.name}.mine: {error}"
         return
     both = {"texts": list(texts.values())}
-    centre = [grid.add("centre", f"mining/{grid.name}/centre", {}, inputs={**both, **vectors})]
-    neighbours = _neighbours(grid, settings, vectors, centre)
-    chosen = {"parts", "precision", "neighborhood", "margin", "retrieval", "threshold", "best", "numbers"}
+    home, cells = f"mining/{grid.name}", {"cells": settings.cells}
+    centre = [grid.add("centre", f"{home}/centre", cells, inputs={**both, **vectors})]
+    if settings.cells:
+        sorted_parts = _sorted(grid, settings, vectors, centre)
+        both |= {f"{side}_cells": folders for side, folders in sorted_parts.items()}
+        neighbours = _neighbours_in_cells(grid, settings, sorted_parts, centre)
+    else:
+        neighbours = _neighbours(grid, settings, vectors, centre)
+    chosen = {
+        "parts",
+        "cells",
+        "probes",
+        "precision",
+        "neighborhood",
+        "margin",
+        "retrieval",
+        "threshold",
+        "best",
+        "numbers",
+    }
     about = {"languages": [settings.source_language, settings.target_language]}
     grid.add(
         "mine",
@@ -117,7 +133,7 @@ def _neighbours(
             grid.add(
                 "search",
                 f"{home}/candidates/{row}-{column}",
-                {"exact_up_to": limit(grid.params.device), **about},
+                about,
                 inputs={"source": [source], "target": [target], "centre": centre},
             )
             for column, target in enumerate(vectors["target"], 1)
@@ -143,4 +159,53 @@ def _neighbours(
             ("source", "target", tiles),
             ("target", "source", zip(*tiles, strict=True)),
         )
+    }
+
+
+def _sorted(
+    grid: Grid, settings: MineSettings, vectors: dict[str, list[str]], centre: list[str]
+) -> dict[str, list[str]]:
+    """The jobs that sort each part by the cells that its sentences look up: a folder for each part of a side."""
+    about = settings.model_dump(include={"neighborhood", "probes"}) | {"blocks": settings.parts}
+    return {
+        side: [
+            grid.add(
+                "assign",
+                f"mining/{grid.name}/{side}/cells/{number}",
+                {"side": side, "other": other, **about},
+                inputs={"vectors": [part], "centre": centre},
+            )
+            for number, part in enumerate(vectors[side], 1)
+        ]
+        for side, other in zip(SIDES, reversed(SIDES), strict=True)
+    }
+
+
+def _neighbours_in_cells(
+    grid: Grid, settings: MineSettings, parts: dict[str, list[str]], centre: list[str]
+) -> dict[str, list[str]]:
+    """The jobs that search a block of cells each, and collect what they have found, as those of `_neighbours`."""
+    home, numbers = f"mining/{grid.name}", range(1, settings.parts + 1)
+    about = {"neighborhood": settings.neighborhood}
+    cut = {"blocks": settings.parts, "cells": settings.cells}
+    blocks = [
+        grid.add(
+            "look_up",
+            f"{home}/blocks/{number}",
+            {"number": number, **cut, **about},
+            inputs={**parts, "centre": centre},
+        )
+        for number in numbers
+    ]
+    return {
+        side: [
+            grid.add(
+                "collect",
+                f"{home}/{side}/collected/{number}",
+                {"side": side, "other": other, "number": number, **about},
+                inputs={"blocks": blocks, "centre": centre},
+            )
+            for number in numbers
+        ]
+        for side, other in zip(SIDES, reversed(SIDES), strict=True)
     }

@@ -38,7 +38,7 @@ STAGES = {
     "evaluation": ("evaluate", "finetune", "gather", "report"),
 }
 # Those of a mining, and of a language pair in parts, whose results DVC does not keep.
-MINING = ("split", "encode", "centre", "search", "merge", "mine")
+MINING = ("split", "encode", "centre", "search", "merge", "assign", "look_up", "collect", "mine")
 PARTS = ("clean", "choose", "pack")
 # Files that users name as targets, by verb.
 FILES = {
@@ -169,7 +169,7 @@ class Plan(Grid):
             "inputs": inputs,
             "selects": job.selects,
             "files": job.files,
-            # What follows is not part of the key, as it decides no result, but for how large a mining is exact.
+            # What follows is not part of the key, as it decides no result.
             "device": self.params.device,
             "api": os.environ.get("ORTHOGLOT_OPUS_API", self.params.opus_api),
             "frozen": job.verb == "embed" and self._frozen(job),

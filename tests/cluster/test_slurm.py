@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import time
@@ -198,6 +199,25 @@ def test_a_language_pair_in_parts_whose_jobs_are_cancelled_or_killed_has_the_byt
     for name in names:
         assert (workspace.folder / FOLDER / name).read_bytes() == (one.folder / FOLDER / name).read_bytes()
     assert not (workspace.folder / "preparing/mini/en-de").exists()
+
+
+def test_a_million_by_a_million_sentences_are_mined_by_cells(
+    fresh: Workspace, cluster: SlurmCluster, tmp_path: Path
+) -> None:
+    workspace, lines = fresh.copy(tmp_path / "w"), 1_000_000
+    mining_model(workspace.folder / "texts/model")
+    texts = "texts/en.txt", "texts/gn.txt"
+    write_texts(*(workspace.folder / text for text in texts), lines)
+    given = f"source={texts[0]}", f"target={texts[1]}", "parts=4", "cells=10000", "model=texts/model", "device=cpu"
+    done = workspace.done_in(workspace.run(*cluster.inside, *WITHOUT, "mined", "--config", *given).stdout)
+    assert cluster.submitted() == len(done) == 7 * 4 + 4
+    about = json.loads((workspace.folder / "mined/mini/pairs.tsv.json").read_text())
+    assert about["recall"] > 0.8
+    right = 0
+    with (workspace.folder / "mined/mini/pairs.tsv").open() as pairs:
+        for _, source, target in (line.rstrip("\n").split("\t") for line in pairs):
+            right += target == source.replace("a", "b")
+    assert right > 0.95 * 0.75 * lines
 
 
 @ACCOUNTED

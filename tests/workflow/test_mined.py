@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -56,9 +58,31 @@ def test_a_mining_that_is_killed_gives_the_bytes_of_one_command(workspace: Works
     assert "mining/mini/source/vectors" not in due
 
 
+def test_a_mining_by_cells_that_is_killed_gives_the_bytes_of_one_that_was_not(workspace: Workspace) -> None:
+    command = mined("cells=80", "threshold=1.0")
+    done = workspace.done_in(workspace.run(*command).stdout)
+    assert sum(folder.startswith("mining/mini/blocks/") for folder in done) == 2
+    pairs = workspace.folder / "mined/mini/pairs.tsv"
+    expected, about = pairs.read_bytes(), json.loads(pairs.with_name("pairs.tsv.json").read_text())
+    assert (about["search"], about["options"]["cells"]) == ("cells", 80)
+    assert 0.5 < about["recall"] < 1
+    for folder in ("mining", "mined"):
+        shutil.rmtree(workspace.folder / folder)
+    workspace.kill_when("mining/mini/blocks/1/receipt/*.json", *command)
+    before = {path.parents[1] for path in workspace.folder.glob("mining/**/receipt/*.json")}
+    again = workspace.done_in(workspace.run(*command).stdout)
+    assert not {str(folder.relative_to(workspace.folder)) for folder in before} & {*again}
+    assert len(before) + len(again) == 7 * 2 + 4
+    assert pairs.read_bytes() == expected
+    due = workspace.run(*mined("cells=80", "threshold=1.0", "probes=4"), "-n").stdout
+    assert "due: mining/mini/source/cells/1: probes 3 -> 4" in due
+    assert "due: mining/mini/centre" not in due
+
+
 @pytest.mark.parametrize(
     ("command", "cause"),
     [
+        (mined("cells=2"), "presets.mini.mine: probes 3 is above cells 2"),
         (mined(target=SOURCE), "are the same text"),
         (mined(source="texts/absent.txt"), "presets.mini.mine.source: texts/absent.txt does not exist"),
         (mined("parts=0"), "presets.mini.mine.parts: Input should be greater than or equal to 1"),

@@ -109,8 +109,10 @@ def test_every_rule_reads_exactly_the_folders_of_the_plan() -> None:
     values["presets"]["mini"]["pair_parts"] = {"qaa-qab": 2}
     jobs += Plan(config.check(values)).jobs.values()
     model = "models/mini/decomposers/ems-mini/seed/seed1"
-    values["presets"]["mini"]["mine"] = {"source": "a.txt", "target": "b.txt", "parts": 2, "model": model}
-    jobs += Plan(config.check(values)).jobs.values()
+    for cells in (None, 9):
+        mine = {"source": "a.txt", "target": "b.txt", "parts": 2, "model": model, "cells": cells}
+        values["presets"]["mini"]["mine"] = mine
+        jobs += Plan(config.check(values)).jobs.values()
     assert {"stack", "decompose", *MINING, *PARTS} <= {job.verb for job in jobs}
     for job in jobs:
         (rule,) = (rule for folder, rule in made.items() if re.fullmatch(folder, job.folder))

@@ -52,7 +52,7 @@ rule encode:
         "orthoglot study job encode <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
-# What all parts share: where each begins, and what gives each text its own mean
+# What all parts share: where each begins, what gives each text its own mean, and the cells
 rule centre:
     input:
         texts=done("mining/{preset}/{side}/text"),
@@ -126,12 +126,88 @@ rule merge:
         "orthoglot study job merge <<< {params.job:q} 2>&1 | to_log {log:q}"
 
 
+# The vectors of a part, by the cells that its sentences look up
+rule assign:
+    input:
+        vectors=done("mining/{preset}/{side}/vectors/{number}"),
+        centre=done("mining/{preset}/centre"),
+    output:
+        made("mining/{preset}/{side}/cells/{number}"),
+    log:
+        log_of("mining/{preset}/{side}/cells/{number}"),
+    benchmark:
+        benchmark_of("mining/{preset}/{side}/cells/{number}")
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    resources:
+        mem_mb=mining_mb,
+        runtime=720,
+    params:
+        job=job,
+        settings=["mine"],
+    shell:
+        "orthoglot study job assign <<< {params.job:q} 2>&1 | to_log {log:q}"
+
+
+# A block of cells: the source in the target, and the other way
+rule look_up:
+    input:
+        cells=done("mining/{preset}/{side}/cells/{number}"),
+        centre=done("mining/{preset}/centre"),
+    output:
+        made("mining/{preset}/blocks/{number}"),
+    log:
+        log_of("mining/{preset}/blocks/{number}"),
+    benchmark:
+        benchmark_of("mining/{preset}/blocks/{number}")
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    resources:
+        mem_mb=mining_mb,
+        runtime=720,
+    params:
+        job=job,
+        settings=["mine"],
+    shell:
+        "orthoglot study job look_up <<< {params.job:q} 2>&1 | to_log {log:q}"
+
+
+# The neighbours of a part in the whole other text, out of all blocks
+rule collect:
+    input:
+        blocks=done("mining/{preset}/blocks/{number}"),
+        centre=done("mining/{preset}/centre"),
+    output:
+        made("mining/{preset}/{side}/collected/{number}"),
+    log:
+        log_of("mining/{preset}/{side}/collected/{number}"),
+    benchmark:
+        benchmark_of("mining/{preset}/{side}/collected/{number}")
+    conda:
+        "../envs/orthoglot.yaml"
+    threads: 1
+    resources:
+        mem_mb=mining_mb,
+        runtime=240,
+    params:
+        job=job,
+        settings=["mine"],
+    shell:
+        "orthoglot study job collect <<< {params.job:q} 2>&1 | to_log {log:q}"
+
+
 # The pairs, by falling margin
 rule mine:
     input:
         texts=done("mining/{preset}/{side}/text"),
         centre=done("mining/{preset}/centre"),
-        neighbours=done("mining/{preset}/{side}/neighbours/{number}"),
+        neighbours=done(
+            "mining/{preset}/{side}/neighbours/{number}",
+            "mining/{preset}/{side}/collected/{number}",
+        ),
+        cells=done("mining/{preset}/{side}/cells/{number}"),
     output:
         made("mined/{preset}"),
     log:

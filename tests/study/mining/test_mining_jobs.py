@@ -16,13 +16,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import faiss
 import numpy as np
 import pytest
 from shipped_settings import shipped_values
 from small_checkpoint import make_pairs
 from typer.testing import CliRunner
 
-import mining_jobs
 from orthoglot.apply import text_vectors
 from orthoglot.apply.mine import distinct
 from orthoglot.cli import app
@@ -33,7 +33,7 @@ from orthoglot.search.neighbours import candidates, nearest, settle
 from orthoglot.study import config
 from orthoglot.study.jobs import digests
 from orthoglot.study.jobs.job import Job
-from orthoglot.study.mining import parts
+from orthoglot.study.mining import cells, parts
 from orthoglot.text.bitext import read_sentences
 from plan import Plan
 
@@ -192,18 +192,144 @@ def test_short_texts_in_parts_of_less_than_a_block_give_the_same_rows(
     np.testing.assert_allclose(values, margins, atol=2e-6)
 
 
-def test_by_cells_the_recall_is_stated(
-    mined: Mine, texts: tuple[Path, Path], encoder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def different_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """500 sentences a side, of which 400 translate each other, and no two have one vector."""
+    monkeypatch.chdir(tmp_path)
+    pairs = sorted(
+        {" ".join(sorted(source.split())): (source, target) for source, target in make_pairs(620)}.values()
+    )
+    sides = [source for source, _ in pairs[:500]], [target for _, target in pairs[600:100:-1]]
+    paths = Path("x.txt"), Path("y.txt")
+    for path, lines in zip(paths, sides, strict=True):
+        path.write_text("\n".join(lines))
+    return paths
+
+
+@pytest.mark.parametrize(("name", "count"), [("encoder", 1), ("plda", 3), ("plda", 7)])
+def test_with_all_cells_looked_up_the_rows_are_those_of_the_exact_search(
+    name: str,
+    count: int,
+    mined: Mine,
+    different_texts: tuple[Path, Path],
+    encoder: Path,
+    models: dict[str, Path],
 ) -> None:
-    one_command(texts, encoder)
-    monkeypatch.setattr(mining_jobs, "limit", lambda device: 0)
-    mined(parts=2)
+    model = models["plda"] if name == "plda" else encoder
+    one_command(different_texts, model)
+    source, target = map(str, different_texts)
+    mined(source=source, target=target, parts=count, model=str(model), cells=9, probes=9)
     about = json.loads(Path("mined/mini/pairs.tsv.json").read_text())
-    assert (about["search"], about["recall"]) == ("cells", 1)  # so few sentences that all cells are looked up
+    assert (about["search"], about["recall"]) == ("cells", 1)
+    assert {name: about["options"][name] for name in ("cells", "probes")} == {"cells": 9, "probes": 9}
     expected, margins = rows("one.tsv")
     pairs, values = rows("mined/mini/pairs.tsv")
+    assert len(expected) > 400
     assert sorted(pairs) == sorted(expected)
     np.testing.assert_allclose(values, margins, atol=2e-6)
+
+
+def test_the_recall_is_the_share_of_exact_neighbours_that_the_cells_gave(
+    mined: Mine, different_texts: tuple[Path, Path], encoder: Path
+) -> None:
+    source, target = map(str, different_texts)
+    mined(source=source, target=target, parts=3, cells=60, probes=2)
+    found, vectors = {}, {}
+    for side in ("source", "target"):
+        folders = [Path(f"mining/mini/{side}") / kind for kind in ("collected", "vectors")]
+        found[side], vectors[side] = (
+            np.concatenate([np.load(folder / str(part) / name) for part in (1, 2, 3)])
+            for folder, name in zip(folders, (parts.NEIGHBOURS, parts.VECTORS), strict=True)
+        )
+    exact = nearest(vectors["source"], vectors["target"], 4)
+    shares = [
+        np.mean([len({*ours} & {*theirs}) / 4 for ours, theirs in zip(found[side], rows, strict=True)])
+        for side, rows in zip(("source", "target"), exact, strict=True)
+    ]
+    stated = json.loads(Path("mined/mini/pairs.tsv.json").read_text())["recall"]
+    assert 0.2 < stated < 0.9
+    assert stated == round(float(np.mean(shares)), 4)
+
+
+@pytest.mark.parametrize("count", [1, 3, 8])
+@pytest.mark.parametrize("k", [1, 4, 60])
+def test_blocks_of_cells_settle_on_the_neighbours_in_the_whole(k: int, count: int, tmp_path: Path) -> None:
+    """Where each sentence looks up all cells; and where it looks up two, its neighbours are the nearest in these."""
+    rng = np.random.default_rng(3)
+    x, y = (unit(rng.standard_normal((n, 8)).astype(np.float32)) for n in (70, 50))
+    cells.learn([x, y], 10, tmp_path)
+    centres = faiss.read_index(str(tmp_path / cells.CENTRES))
+    keep, cut = parts.width(k), [0, 30, 50]
+    for probes in (10, 2):
+        folders: dict[str, list[Path]] = {}
+        for side, text, other, places in (("source", x, "target", [0, 70]), ("target", y, "source", cut)):
+            folders[side] = [tmp_path / f"{probes}-{side}-{start}" for start in places[:-1]]
+            for folder, (start, end) in zip(folders[side], pairwise(places), strict=True):
+                folder.mkdir()
+                cells.assign(
+                    text[start:end],
+                    tmp_path,
+                    folder,
+                    other=other,
+                    neighborhood=k,
+                    probes=probes,
+                    blocks=count,
+                )
+        blocks = []
+        for number in range(count):
+            block = range(-(-number * 10 // count), -(-(number + 1) * 10 // count))
+            ours, theirs = (
+                cells.Block.read(folders[side], places, number)
+                for side, places in (("source", [0]), ("target", cut[:-1]))
+            )
+            records = np.empty(len(ours.rows), cells.record(keep))
+            records["row"] = ours.rows
+            records["numbers"], records["cosines"] = cells.in_cells(ours, theirs, block, keep)
+            blocks.append(records)
+        numbers, near = cells.nearest(blocks, 0, 70, keep, min(k, 50))
+        if probes == 10:
+            np.testing.assert_array_equal(numbers, nearest(x, y, k).forward)
+            np.testing.assert_allclose(near, (x @ y.T)[np.arange(70)[:, None], numbers], atol=1e-6)
+            continue
+        looked_up, held = centres.search(x, 2)[1], centres.search(y, 1)[1][:, 0]
+        for row in range(70):
+            met = np.flatnonzero(np.isin(held, looked_up[row]))
+            expected = met[np.argsort(-(y[met] @ x[row]))][:k]
+            assert [*dict.fromkeys(numbers[row])] == ([*expected] or [0])
+            assert len(expected) or (near[row] == -1).all()
+
+
+def test_a_sentence_that_meets_few_neighbours_gives_no_pair_twice(
+    mined: Mine, different_texts: tuple[Path, Path], encoder: Path
+) -> None:
+    source, target = map(str, different_texts)
+    more = {"retrieval": "forward", "best": 4}
+    mined(source=source, target=target, parts=2, cells=400, probes=1, **more)
+    pairs, _ = rows("mined/mini/pairs.tsv")
+    assert 100 < len(pairs) == len({(row[0], row[1]) for row in pairs}) < 4 * 500
+
+
+def test_the_jobs_of_cells_grow_with_the_parts_and_not_with_their_square(planned: Mine) -> None:
+    counts = [len(wanted(planned(parts=count, cells=64))) for count in (2, 8, 32)]
+    assert counts == [7 * count + 4 for count in (2, 8, 32)]
+    assert len(wanted(planned(parts=8))) > 64
+
+
+def test_cells_that_do_not_fit_are_refused_in_one_line(
+    planned: Mine, mined: Mine, texts: tuple[Path, Path]
+) -> None:
+    for mine, cause in (
+        ({"cells": 2, "parts": 2}, "probes 3 is above cells 2"),
+        ({"cells": 7}, "parts 8 is above cells 7"),
+    ):
+        with pytest.raises(ConfigError, match=rf"presets\.mini\.mine: .*{cause}") as stopped:
+            planned(**mine)
+        assert "\n" not in str(stopped.value)
+    with pytest.raises(
+        DataError, match=r"^the source has fewer sentences \(\d+\) than cells \(500\); give fewer cells$"
+    ):
+        mined(cells=500)
+    assert not Path("mining/mini/centre").exists()
 
 
 @pytest.mark.parametrize("count", [1, 3, 8])

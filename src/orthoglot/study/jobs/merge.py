@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ from orthoglot.study.mining.parts import (
     CANDIDATES,
     COSINES,
     NEIGHBOURS,
-    SEARCH,
     Vectors,
     merged,
     starts_of,
@@ -26,20 +24,13 @@ def run(job: Job) -> None:
     side, other, k = job.settings["side"], job.settings["other"], job.settings["neighborhood"]
 
     def work(output: Path) -> None:
-        searches = job.folders("candidates")
-        facts = [json.loads((folder / SEARCH).read_text(encoding="utf-8")) for folder in searches]
-        exact = facts[0]["search"] == "exact"
-        stored = (np.load(folder / CANDIDATES) for folder in searches)
+        stored = (np.load(folder / CANDIDATES) for folder in job.folders("candidates"))
         lists = ((file[f"{side}.numbers"], file[f"{side}.products"]) for file in stored)
         numbers, products = merged(lists, starts_of(job.folder("centre"))[other][:-1], width(k))
         x = Vectors(job.folders(side), job.folder("centre"), side).array()
         y = Vectors(job.folders(other), job.folder("centre"), other).mapped()
-        neighbours = settle(numbers, products, x, y, k, exhaustive=exact)
+        neighbours = settle(numbers, products, x, y, k)
         np.save(output / NEIGHBOURS, neighbours)
         np.save(output / COSINES, cosines(x, y, neighbours))
-        if not exact:
-            recall = round(float(np.mean([fact["recall"] for fact in facts])), 4)
-            facts = [{"search": "cells", "recall": recall}]
-        (output / SEARCH).write_text(json.dumps(facts[0]), encoding="utf-8")
 
     job.run(work)

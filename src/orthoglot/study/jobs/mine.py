@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from orthoglot.apply.mine import pairs_of
 from orthoglot.apply.mined_file import write_pairs
+from orthoglot.search.margins import Mined
 from orthoglot.search.neighbours import Nearest
 from orthoglot.study.jobs.job import Job
-from orthoglot.study.mining.parts import COSINES, MODEL, NEIGHBOURS, PAIRS, SEARCH, side_of
+from orthoglot.study.mining.cells import recall
+from orthoglot.study.mining.parts import COSINES, MODEL, NEIGHBOURS, PAIRS, side_of
 from orthoglot.text.bitext import SIDES
 
 logger = logging.getLogger(__name__)
@@ -29,14 +32,18 @@ def run(job: Job) -> None:
             for file in (NEIGHBOURS, COSINES)
         )
         pairs, promise = pairs_of(near, cosine, **chosen)
-        model, *searches = (
-            json.loads(file.read_text(encoding="utf-8"))
-            for file in (job.folder("centre") / MODEL, *(part / SEARCH for part in job.folders("source")))
-        )
-        facts = searches[0]
-        if "recall" in facts:
-            facts["recall"] = round(float(np.mean([search["recall"] for search in searches])), 4)
-        options = {name: settings[name] for name in ("languages", "neighborhood", "precision", "parts")}
+        centre, names = job.folder("centre"), ["languages", "neighborhood", "precision", "parts"]
+        model = json.loads((centre / MODEL).read_text(encoding="utf-8"))
+        facts: dict[str, Any] = {"search": "exact"}
+        if settings["cells"]:
+            cells = {side: job.folders(f"{side}_cells") for side in SIDES}
+            facts = {"search": "cells", "recall": recall(near, cosine, centre, cells)}
+            names += ["cells", "probes"]
+            # A sentence that met few neighbours has one of them several times.
+            fresh = np.diff(pairs.sources, prepend=-1) != 0
+            fresh |= np.diff(pairs.targets, prepend=-1) != 0
+            pairs = Mined(*(column[fresh] for column in pairs))
+        options = {name: settings[name] for name in names}
         about = {
             "options": {"part": model["part"], "own_mean": model["own_mean"], **options, **chosen},
             "model": model["model"],

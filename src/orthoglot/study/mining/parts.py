@@ -27,7 +27,7 @@ from orthoglot.text.bitext import blocks, read_sentences
 
 SCHEMA = pa.schema([("sentence", pa.large_string()), ("line", pa.int64())])
 COUNTS, VECTORS, SUMS, MODEL = "counts.json", "vectors.npy", "sums.npy", "model.json"
-CANDIDATES, NEIGHBOURS, COSINES, SEARCH = "candidates.npz", "neighbours.npy", "cosines.npy", "search.json"
+CANDIDATES, NEIGHBOURS, COSINES = "candidates.npz", "neighbours.npy", "cosines.npy"
 PAIRS, STARTS = "pairs.tsv", "starts.json"
 # Digests of lines by the first of their bytes, so that one group after the other is compared.
 GROUPS = 256
@@ -177,10 +177,11 @@ def width(k: int) -> int:
     return k + k // 2 + SPARE
 
 
-def padded(numbers: np.ndarray, products: np.ndarray, keep: int) -> Lists:
-    """Candidates with `keep` columns as `neighbours.candidates` gives them."""
-    more = ((0, 0), (0, keep - numbers.shape[1]))
-    return np.pad(numbers, more, constant_values=-1), np.pad(products, more, constant_values=-np.inf)
+def best_of(first: Lists, second: Lists, keep: int) -> Lists:
+    """The candidates with the `keep` highest products of each row, of two lists."""
+    numbers, products = (np.concatenate(both, axis=1) for both in zip(first, second, strict=True))
+    places = np.argpartition(-products, keep - 1, axis=1)[:, :keep]
+    return np.take_along_axis(numbers, places, axis=1), np.take_along_axis(products, places, axis=1)
 
 
 def merged(lists: Iterable[Lists], starts: Sequence[int], keep: int) -> Lists:
@@ -193,13 +194,7 @@ def merged(lists: Iterable[Lists], starts: Sequence[int], keep: int) -> Lists:
     """
     highest: Lists | None = None
     for start, (numbers, products) in zip(starts, lists, strict=True):
-        numbers = np.where(numbers < 0, -1, numbers + np.int64(start))
-        if highest is not None:
-            numbers, products = (
-                np.concatenate(both, axis=1) for both in zip(highest, (numbers, products), strict=True)
-            )
-            best = np.argpartition(-products, keep - 1, axis=1)[:, :keep]
-            numbers, products = (np.take_along_axis(array, best, axis=1) for array in (numbers, products))
-        highest = numbers, products
+        lists_of_part = np.where(numbers < 0, -1, numbers + np.int64(start)), products
+        highest = best_of(highest, lists_of_part, keep) if highest else lists_of_part
     assert highest is not None
     return highest

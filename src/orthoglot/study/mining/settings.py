@@ -28,7 +28,12 @@ class MineSettings(Settings):
     model: File | None = None
     """Folder of a model; the ready model if null. One that a job of the preset makes is made first."""
     parts: Count = 8
-    """Parts of each text. Each part is a job that encodes, and each pair of parts one that searches."""
+    """Parts of each text. Each part is a job that encodes, and each pair of parts one that searches; with `cells`, each
+    part and each block of cells is one."""
+    cells: Count | None = None
+    """Cells of k-means, about one for 100 sentences of a text; the search is exact if null."""
+    probes: Count = 3
+    """Cells that a sentence looks up."""
     part: Literal["sentence", "meaning", "language"] | None = None
     """Which vectors; null is the meaning, or the sentence of an encoder alone."""
     precision: Precision = "float32"
@@ -50,6 +55,9 @@ class MineSettings(Settings):
     """Whether the numbers of lines are further columns."""
 
     @model_validator(mode="after")
-    def _best_fits(self) -> Self:
+    def _numbers_fit(self) -> Self:
         check_best(self.best, self.retrieval, self.neighborhood)
+        for name in ("probes", "parts"):
+            if self.cells and self.cells < getattr(self, name):
+                raise ValueError(f"{name} {getattr(self, name)} is above cells {self.cells}")
         return self
