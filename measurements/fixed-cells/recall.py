@@ -1,15 +1,11 @@
-"""What is found where a sentence looks up a few cells of a fixed size, and how that falls with the number of sentences.
+"""What is found where a sentence looks up a few cells of a fixed size.
 
-    orthoglot encode en.txt -o en.npy --own-mean && orthoglot encode fr.txt -o fr.npy --own-mean    # n translations
-    python measurements/fixed-cells/recall.py en.npy fr.npy                                # real vectors alone
-    python measurements/fixed-cells/recall.py en.npy fr.npy --drawn 1000000 --out drawn    # a million like them
+    python measurements/fixed-cells/recall.py en.npy fr.npy --sizes 12288 24576
+    python measurements/fixed-cells/recall.py drawn/source.npy drawn/target.npy --name drawn --sizes 1000000
 
-Vectors that are drawn are made of pairs of translations that were encoded: with the deviations c of two pairs from the
-mean of their text and a share a, uniform in [0.5, 1], both sides are mean + sqrt(a) c + sqrt(1 - a) c'. So covariances,
-within and across the texts, are those of the real vectors. Whether what cells lose is, the program checks: a twentieth
-of the real pairs gives as many as there are.
-
-The cells are those of `snakemake mined` (orthoglot.study.mining.cells). 10,000 sentences are searched exactly as well.
+The vectors are of length 1; row n of the second file is the translation of row n of the first. The cells are those of
+`snakemake mined` (orthoglot.study.mining.cells), one for 100 sentences and one for 1,000. 10,000 sentences are searched
+exactly as well.
 """
 
 from __future__ import annotations
@@ -23,28 +19,11 @@ from pathlib import Path
 import faiss
 import numpy as np
 
-from orthoglot.decomposers.base import unit
 from orthoglot.study.mining import cells
 
 QUERIES = 10_000
 BLOCK = 50_000
-
-
-def drawn(x: np.ndarray, y: np.ndarray, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """n pairs like those of x and y (N, D), row by row."""
-    rng = np.random.default_rng(seed)
-    first, second = rng.permutation(np.arange(n) % len(x)), rng.integers(len(x), size=n)
-    share = rng.uniform(0.5, 1, size=(n, 1)).astype(np.float32)
-    sides = []
-    for real in (x, y):
-        mean = real.mean(axis=0)
-        side = np.empty((n, real.shape[1]), dtype=np.float32)
-        for start in range(0, n, BLOCK):
-            rows = slice(start, start + BLOCK)
-            one, other = real[first[rows]] - mean, real[second[rows]] - mean
-            side[rows] = unit(mean + np.sqrt(share[rows]) * one + np.sqrt(1 - share[rows]) * other)
-        sides.append(side)
-    return sides[0], sides[1]
+LOOKED_UP = 1, 3, 10
 
 
 def exact(queries: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -59,36 +38,33 @@ def exact(queries: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return best.D, best.I
 
 
-def shares(x: np.ndarray, y: np.ndarray, settings: list[tuple[int, tuple[int, ...]]], name: str) -> None:
-    """Print what is found for each number of cells, and of these looked up."""
+def shares(x: np.ndarray, y: np.ndarray, name: str) -> None:
+    """Print what is found with each number of cells, and of these looked up."""
     n = len(x)
     queries = np.sort(np.random.default_rng(0).permutation(n)[:QUERIES])
-    highest, numbers = exact(x[queries], y)
+    asking = np.ascontiguousarray(x[queries])
+    highest, numbers = exact(asking, y)
     translated = numbers[:, 0] == queries
-    for count, looked_up in settings:
-        if n < count:
-            continue
+    for count in (n // 100, n // 1000):
         before = time.process_time()
         with tempfile.TemporaryDirectory() as folder:
             cells.learn([x, y], count, Path(folder))
             centres = faiss.read_index(str(Path(folder) / cells.CENTRES))
         took = time.process_time() - before
-        nearest = centres.search(x[queries], max(looked_up))[1]
-        held = np.concatenate(
-            [centres.search(y[start : start + BLOCK], 1)[1] for start in range(0, n, BLOCK)]
-        )[:, 0]
-        for few in looked_up:
+        nearest = centres.search(asking, max(LOOKED_UP))[1]
+        blocks = (np.ascontiguousarray(y[start : start + BLOCK]) for start in range(0, n, BLOCK))
+        held = np.concatenate([centres.search(block, 1)[1][:, 0] for block in blocks])
+        for few in LOOKED_UP:
             met = (held[numbers][:, :, None] == nearest[:, None, :few]).any(axis=2)
+            found = met[:, 0].mean(), met.mean(), met[translated, 0].mean(), translated.mean()
+            cosines = " ".join(f"{value:.3f}" for value in np.quantile(highest[:, 0], (0.1, 0.5, 0.9)))
             row = (
                 name,
                 f"{n:,}",
                 f"{count:,}",
                 few,
-                f"{met[:, 0].mean():.2%}",
-                f"{met.mean():.2%}",
-                f"{met[translated, 0].mean():.2%}",
-                f"{translated.mean():.1%}",
-                " ".join(f"{value:.3f}" for value in np.quantile(highest[:, 0], (0.1, 0.5, 0.9))),
+                *(f"{share:.2%}" for share in found),
+                cosines,
                 f"{took:.0f}",
             )
             sys.stdout.write(f"| {' | '.join(map(str, row))} |\n")
@@ -100,35 +76,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("source", help="vectors of encoded sentences, .npy")
-    parser.add_argument("target", help="vectors of their translations")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 30_000, 100_000, 300_000, 1_000_000])
-    parser.add_argument(
-        "--drawn", type=int, default=0, help="how many pairs are drawn; 0 for real ones alone"
-    )
-    parser.add_argument("--out", help="where source.npy and target.npy of the drawn ones are written")
+    parser.add_argument("source", help="vectors, .npy")
+    parser.add_argument("target", help="those of the translations")
+    parser.add_argument("--name", default="real", help="what the vectors are called in the table")
+    parser.add_argument("--sizes", type=int, nargs="+", required=True, help="so many of the first rows")
     given = parser.parse_args()
     names = (
-        "Vectors", "n", "Cells", "Looked up", "Nearest", "Four nearest", "Translations", "Translation nearest",
-        "Cosine of the nearest (10, 50, 90 %)", "k-means, CPU s",
-    )  # fmt: skip
+        "Vectors",
+        "n",
+        "Cells",
+        "Looked up",
+        "Nearest",
+        "Four nearest",
+        "Nearest, if the translation",
+        "Translation nearest",
+        "Cosine of the nearest (10, 50, 90 %)",
+        "k-means, CPU s",
+    )
     sys.stdout.write(f"| {' | '.join(names)} |\n{'|---' * len(names)}|\n")
-    x, y = (unit(np.load(path).astype(np.float32)) for path in (given.source, given.target))
-
-    def settings(n: int) -> list[tuple[int, tuple[int, ...]]]:
-        return [(n // 100, (1, 3, 10)), (n // 1000, (1, 3, 10))]
-
-    for n in [size for size in given.sizes if size <= len(x)]:
-        shares(x[:n], y[:n], settings(n), "real")
-    likeness = drawn(x[: len(x) // 20], y[: len(y) // 20], len(x), 1)
-    shares(*likeness, settings(len(x)), "drawn from a twentieth")
-    if given.drawn:
-        x, y = drawn(x, y, given.drawn, 2)
-        if given.out:
-            for name, side in (("source", x), ("target", y)):
-                np.save(Path(given.out) / f"{name}.npy", side)
-        for n in [size for size in given.sizes if size <= len(x)]:
-            shares(x[:n], y[:n], settings(n), "drawn")
+    x, y = (np.load(path, mmap_mode="r") for path in (given.source, given.target))
+    for n in given.sizes:
+        shares(x[:n], y[:n], given.name)
 
 
 if __name__ == "__main__":

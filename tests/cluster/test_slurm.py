@@ -208,11 +208,18 @@ def test_a_million_by_a_million_sentences_are_mined_by_cells(
     mining_model(workspace.folder / "texts/model")
     texts = "texts/en.txt", "texts/gn.txt"
     write_texts(*(workspace.folder / text for text in texts), lines)
-    given = f"source={texts[0]}", f"target={texts[1]}", "parts=4", "cells=10000", "model=texts/model", "device=cpu"
+    given = (
+        f"source={texts[0]}",
+        f"target={texts[1]}",
+        "parts=4",
+        "cells=10000",
+        "model=texts/model",
+        "device=cpu",
+    )
     done = workspace.done_in(workspace.run(*cluster.inside, *WITHOUT, "mined", "--config", *given).stdout)
     assert cluster.submitted() == len(done) == 7 * 4 + 4
     about = json.loads((workspace.folder / "mined/mini/pairs.tsv.json").read_text())
-    assert about["recall"] > 0.8
+    assert 0.2 < about["recall"] < 1  # of the four nearest, among vectors that are all near each other
     right = 0
     with (workspace.folder / "mined/mini/pairs.tsv").open() as pairs:
         for _, source, target in (line.rstrip("\n").split("\t") for line in pairs):
