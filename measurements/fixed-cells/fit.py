@@ -4,7 +4,7 @@
     python measurements/fixed-cells/fit.py recall.md
 
 For each kind of vectors, sentences a cell and cells looked up: logit(recall) = a + b log10(n) by least squares, over
-the sizes at which at most a twentieth of the cells is looked up. The interval has the standard error of a prediction, by
+the sizes at which at most a twentieth of the cells is looked up. The interval is that of a prediction, by
 Student's t; with fewer than three sizes there is none.
 """
 

@@ -67,8 +67,9 @@ rule centre:
         "../envs/orthoglot.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=120,
+        # K-means is given 50 vectors for each cell.
+        mem_mb=lambda wildcards: 4000 + (plan.preset.mine.cells or 0) // 5,
+        runtime=720,
     params:
         job=job,
         settings=[],

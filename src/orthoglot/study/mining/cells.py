@@ -59,7 +59,14 @@ def learn(texts: Sequence[np.ndarray], count: int, output: Path) -> None:
             )
         rows = sampled(len(text), SAMPLE)
         np.savez(output / f"{side}.sample.npz", rows=rows, vectors=text[rows])
-    seen = np.concatenate([text[sampled(len(text), FOR_EACH * count // 2)] for text in texts])
+    drawn = [sampled(len(text), FOR_EACH * count // 2) for text in texts]
+    seen = np.empty((sum(map(len, drawn)), texts[0].shape[1]), dtype=np.float32)
+    place = 0
+    for text, rows in zip(texts, drawn, strict=True):
+        for start in range(0, len(rows), BLOCK):
+            some = rows[start : start + BLOCK]
+            seen[place : place + len(some)] = text[some]
+            place += len(some)
     kept = {"min_points_per_centroid": 1, "spherical": True, "seed": SEED}
     centres, _ = two_level_clustering(seen, math.isqrt(count), count, **kept)
     index: Any = faiss.index_factory(seen.shape[1], f"HNSW{LINKS}" if count >= GRAPH else "Flat")
