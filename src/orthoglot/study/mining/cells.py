@@ -1,7 +1,8 @@
 """Mining by jobs with cells of a fixed size: one k-means of both texts, searched by faiss, a block of cells at a time.
 
-A sentence lies in the cell of the nearest centre, and looks up the nearest few. The vectors of each part of a text are
-written by block, so that a job reads those of its block alone, out of all parts.
+A sentence looks up the cells of the nearest few centres, and meets the sentences of the other text that look up one of
+them too. The vectors of each part of a text are written by block, so that a job reads those of its block alone, out of
+all parts.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def assign(
         output: A folder.
         other: The other side.
         neighborhood: Neighbours.
-        probes: How many cells a sentence looks up, of which the first is its own.
+        probes: How many cells a sentence looks up.
         blocks: How many blocks.
     """
     import faiss
@@ -131,7 +132,7 @@ class Block(NamedTuple):
     """The sentences of a text that look up a cell of a block, those of the first part first."""
 
     rows: np.ndarray  # numbers in the whole text (n,)
-    probes: np.ndarray  # the cells that each looks up (n, probes), the first of which is its own
+    probes: np.ndarray  # the cells that each looks up, the nearest first (n, probes)
     vectors: np.ndarray  # (n, D)
     begins: np.ndarray  # where those of each part begin, and the end
 
@@ -149,7 +150,7 @@ class Block(NamedTuple):
 
 
 def in_cells(x: Block, y: Block, cells: range, keep: int) -> Lists:
-    """The rows of y in the cells of a block that each row of x looks up, `keep` of the nearest, and their cosines.
+    """The rows of y that look up a cell of a block as each row of x does, `keep` of the nearest, and their cosines.
 
     Args:
         x, y: The same block of both texts.
@@ -160,27 +161,27 @@ def in_cells(x: Block, y: Block, cells: range, keep: int) -> Lists:
     """
     import faiss
 
-    size, dim = len(x.rows), x.vectors.shape[1]
-    near = np.full((size, keep), -1), np.full((size, keep), -np.inf)
     looked_up, held = (
-        np.where(np.isin(block.probes, cells), block.probes - cells.start, -1) for block in (x, y)
+        np.where(np.isin(block.probes, cells), block.probes - cells.start, -1).astype(np.int64)
+        for block in (x, y)
     )
-    members = np.flatnonzero(held[:, 0] >= 0)
+    members, columns = map(np.ascontiguousarray, np.nonzero(held >= 0))
+    (size, probes), dim = looked_up.shape, x.vectors.shape[1]
     if not size or not len(members):
-        return near
+        return np.full((size, keep), -1), np.full((size, keep), -np.inf)
     centres = faiss.IndexFlatIP(dim)
-    lists = max(len(cells), looked_up.shape[1])  # faiss takes no more columns of cells than it has lists
+    lists = max(len(cells), probes)  # faiss takes no more columns of cells than it has lists
     index: Any = faiss.IndexIVFFlat(centres, dim, lists, faiss.METRIC_INNER_PRODUCT)
-    index.is_trained, index.nprobe = True, looked_up.shape[1]
-    vectors, cell_of = y.vectors[members], held[members, 0].astype(np.int64)
+    index.is_trained, index.nprobe = True, probes
+    vectors, cell_of = y.vectors[members], held[members, columns]
     index.add_core(len(members), *map(faiss.swig_ptr, (vectors, members, cell_of)))
-    _, places = index.search_preassigned(
-        x.vectors, keep, looked_up.astype(np.int64), np.zeros(looked_up.shape, np.float32)
+    # Both may look up several cells together.
+    products, places = index.search_preassigned(
+        x.vectors, keep * probes, looked_up, np.zeros(looked_up.shape, np.float32)
     )
-    missing = places < 0
-    return np.where(missing, -1, y.rows[places]), np.where(
-        missing, -np.inf, cosines(x.vectors, y.vectors, places)
-    )
+    places, _ = best_of(places, products, keep)
+    missing, near = places < 0, cosines(x.vectors, y.vectors, places)
+    return np.where(missing, -1, y.rows[places]), np.where(missing, -np.inf, near)
 
 
 def record(keep: int) -> np.dtype[np.void]:
@@ -203,8 +204,8 @@ def nearest(blocks: Iterable[np.ndarray], start: int, size: int, keep: int, k: i
     numbers, near = np.full((size, keep), -1), np.full((size, keep), -np.inf)
     for records in blocks:
         rows = records["row"] - start
-        met = best_of((numbers[rows], near[rows]), (records["numbers"], records["cosines"]), keep)
-        numbers[rows], near[rows] = met
+        both = (numbers[rows], records["numbers"]), (near[rows], records["cosines"])
+        numbers[rows], near[rows] = best_of(*(np.concatenate(pair, axis=1) for pair in both), keep)
     order = np.argsort(numbers, axis=1)
     numbers, near = (np.take_along_axis(array, order, axis=1) for array in (numbers, near))
     places = greedy(near * GRID**2, k)

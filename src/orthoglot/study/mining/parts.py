@@ -177,9 +177,12 @@ def width(k: int) -> int:
     return k + k // 2 + SPARE
 
 
-def best_of(first: Lists, second: Lists, keep: int) -> Lists:
-    """The candidates with the `keep` highest products of each row, of two lists."""
-    numbers, products = (np.concatenate(both, axis=1) for both in zip(first, second, strict=True))
+def best_of(numbers: np.ndarray, products: np.ndarray, keep: int) -> Lists:
+    """The candidates with the `keep` highest products of each row (n, c); one that is there again counts once."""
+    order = np.argsort(numbers, axis=1)
+    numbers, products = (np.take_along_axis(array, order, axis=1) for array in (numbers, products))
+    again = np.diff(numbers, axis=1, prepend=-1) == 0
+    numbers, products = np.where(again, -1, numbers), np.where(again, -np.inf, products)
     places = np.argpartition(-products, keep - 1, axis=1)[:, :keep]
     return np.take_along_axis(numbers, places, axis=1), np.take_along_axis(products, places, axis=1)
 
@@ -194,7 +197,10 @@ def merged(lists: Iterable[Lists], starts: Sequence[int], keep: int) -> Lists:
     """
     highest: Lists | None = None
     for start, (numbers, products) in zip(starts, lists, strict=True):
-        lists_of_part = np.where(numbers < 0, -1, numbers + np.int64(start)), products
-        highest = best_of(highest, lists_of_part, keep) if highest else lists_of_part
+        numbers = np.where(numbers < 0, -1, numbers + np.int64(start))
+        if highest is not None:
+            both = (np.concatenate(pair, axis=1) for pair in zip(highest, (numbers, products), strict=True))
+            numbers, products = best_of(*both, keep)
+        highest = numbers, products
     assert highest is not None
     return highest
