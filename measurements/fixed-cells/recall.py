@@ -4,8 +4,8 @@
     python measurements/fixed-cells/recall.py drawn/source.npy drawn/target.npy --name drawn --sizes 1000000
 
 The vectors are of length 1; row n of the second file is the translation of row n of the first. The cells are those of
-`snakemake mined` (orthoglot.study.mining.cells), one for 100 sentences and one for 1,000. 10,000 sentences are searched
-exactly as well.
+`snakemake mined` (orthoglot.study.mining.cells). 10,000 sentences are searched exactly as well. "In its own cell" is what
+would be found if a sentence lay in its nearest cell alone, and others looked up several.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def exact(queries: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return best.D, best.I
 
 
-def shares(x: np.ndarray, y: np.ndarray, name: str) -> None:
+def shares(x: np.ndarray, y: np.ndarray, name: str, sizes: list[int]) -> None:
     """Print what is found with each number of cells, and of these looked up."""
     n = len(x)
     queries = np.sort(np.random.default_rng(0).permutation(n)[:QUERIES])
     asking = np.ascontiguousarray(x[queries])
     highest, numbers = exact(asking, y)
     translated = numbers[:, 0] == queries
-    for count in (n // 100, n // 1000):
+    for count in (n // size for size in sizes):
         before = time.process_time()
         with tempfile.TemporaryDirectory() as folder:
             cells.learn([x, y], count, Path(folder))
@@ -53,10 +53,11 @@ def shares(x: np.ndarray, y: np.ndarray, name: str) -> None:
         took = time.process_time() - before
         nearest = centres.search(asking, max(LOOKED_UP))[1]
         blocks = (np.ascontiguousarray(y[start : start + BLOCK]) for start in range(0, n, BLOCK))
-        held = np.concatenate([centres.search(block, 1)[1][:, 0] for block in blocks])
+        theirs = np.concatenate([centres.search(block, max(LOOKED_UP))[1] for block in blocks])[numbers]
         for few in LOOKED_UP:
-            met = (held[numbers][:, :, None] == nearest[:, None, :few]).any(axis=2)
-            found = met[:, 0].mean(), met.mean(), met[translated, 0].mean(), translated.mean()
+            same = theirs[:, :, :few, None] == nearest[:, None, None, :few]
+            met, own = same.any(axis=(2, 3)), same[:, :, 0].any(axis=2)
+            found = met[:, 0].mean(), met.mean(), own[:, 0].mean(), own.mean(), translated.mean()
             cosines = " ".join(f"{value:.3f}" for value in np.quantile(highest[:, 0], (0.1, 0.5, 0.9)))
             row = (
                 name,
@@ -80,6 +81,9 @@ def main() -> None:
     parser.add_argument("target", help="those of the translations")
     parser.add_argument("--name", default="real", help="what the vectors are called in the table")
     parser.add_argument("--sizes", type=int, nargs="+", required=True, help="so many of the first rows")
+    parser.add_argument(
+        "--cell", type=int, nargs="+", default=[100, 1000], help="sentences of a text for each cell"
+    )
     given = parser.parse_args()
     names = (
         "Vectors",
@@ -88,15 +92,16 @@ def main() -> None:
         "Looked up",
         "Nearest",
         "Four nearest",
-        "Nearest, if the translation",
-        "Translation nearest",
+        "Nearest, in its own cell",
+        "Four, in their own cells",
+        "Translation is the nearest",
         "Cosine of the nearest (10, 50, 90 %)",
         "k-means, CPU s",
     )
     sys.stdout.write(f"| {' | '.join(names)} |\n{'|---' * len(names)}|\n")
     x, y = (np.load(path, mmap_mode="r") for path in (given.source, given.target))
     for n in given.sizes:
-        shares(x[:n], y[:n], given.name)
+        shares(x[:n], y[:n], given.name, given.cell)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,16 @@ DREAM, DREAM_ORACLE, MEAT, MEAT_ORACLE = 0.000799, 0.000938, 0.000745, 0.000902
 DREAM_1024, DREAM_ORACLE_1024, MEAT_1024, MEAT_ORACLE_1024 = 0.000923, 0.00111, 0.000918, 0.00110
 SEED_EPOCH = 4.13
 EPOCHS, BATCH = 40, 512  # the epochs are assumed
-TO_CELLS = 116_341  # vectors a second to the nearest 3 of 1 M cells, measurements/many-jobs/README.md
+# Mining by cells of 384 numbers, 3 looked up, measurements/fixed-cells/README.md. K-means for 10,000 cells in processor
+# seconds; for a million, 100 times the sample meets 10 times the centres of each level. Vectors a processor second: to the
+# nearest of a million centres, the rest of sorting, compared with 1,000 a cell, a tenth of what it was with 100, collected.
+# Pairs a second; blocks that a sentence is in, of 200, and bytes of its candidates in each.
+KMEANS, MORE = 21.5, 100 * 10
+TO_CENTRES, SORTED, COMPARED, COLLECTED, PAIRED = 2_000, 17_000, 6_000 / 10, 330_000, 75_000
+BY_CELLS = TO_CENTRES, SORTED, COMPARED, COLLECTED
+IN_BLOCKS, CANDIDATES = 2.6, 136
+# Of 200 parts of each side and 200 blocks, with their receipts: text, vectors, sorted, neighbours, and of blocks.
+CELLS_FILES = 2 * 200 * (1 + 3 + 6 + 3) + 200 * 5
 # Files of a job with its receipt, by counting a run of `mini`: measurements/many-jobs/README.md.
 PAIR, VECTORS, METHOD, SCORES, ENCODER, RESULTS = 5, 5, 4, 6, 7, 12
 
@@ -110,7 +119,14 @@ def needs() -> list[Need]:
             2 * ceil(2 * GIGA / 4096),
         ),
         Need("1 G by 1 G searched, exact", 0, 2 * GIGA * 768 * 2, 0, GIGA**2 * EXACT / HOUR, 2_000),
-        Need("the same, 3 of a million cells", 0, 2 * GIGA * 384 * 2, 0, 2 * GIGA / TO_CELLS / HOUR, 2_000),
+        Need(
+            "the same, 3 of a million cells, on processors",
+            0,
+            2 * GIGA * (384 * 4 * (1 + IN_BLOCKS) + CANDIDATES * IN_BLOCKS + 64),
+            (KMEANS * MORE + sum(2 * GIGA / rate for rate in BY_CELLS) + GIGA / PAIRED) / HOUR,
+            0,
+            CELLS_FILES,
+        ),
     ]
 
 
