@@ -4,8 +4,8 @@
     python measurements/fixed-cells/recall.py drawn/source.npy drawn/target.npy --name drawn --sizes 1000000
 
 The vectors are of length 1; row n of the second file is the translation of row n of the first. The cells are those of
-`snakemake mined` (orthoglot.study.mining.cells). 10,000 sentences are searched exactly as well. "In its own cell" is what
-would be found if a sentence lay in its nearest cell alone, and others looked up several.
+`snakemake mined` (orthoglot.study.mining.cells). 10,000 sentences are searched exactly as well. "In its own cell" is
+what would be found if a sentence lay in its nearest cell alone, and others looked up several.
 """
 
 from __future__ import annotations

@@ -34,10 +34,10 @@ DREAM, DREAM_ORACLE, MEAT, MEAT_ORACLE = 0.000799, 0.000938, 0.000745, 0.000902
 DREAM_1024, DREAM_ORACLE_1024, MEAT_1024, MEAT_ORACLE_1024 = 0.000923, 0.00111, 0.000918, 0.00110
 SEED_EPOCH = 4.13
 EPOCHS, BATCH = 40, 512  # the epochs are assumed
-# Mining by cells of 384 numbers, 3 looked up, measurements/fixed-cells/README.md. K-means for 10,000 cells in processor
-# seconds; for a million, 100 times the sample meets 10 times the centres of each level. Vectors a processor second: to the
-# nearest of a million centres, the rest of sorting, compared with 1,000 a cell, a tenth of what it was with 100, collected.
-# Pairs a second; blocks that a sentence is in, of 200, and bytes of its candidates in each.
+# Mining by cells of 384 numbers, 3 looked up, measurements/fixed-cells/README.md. Processor seconds of k-means for
+# 10,000 cells; of a million, 100 times the sample meets 10 times the centres of a level. Vectors a processor second:
+# to the nearest of a million centres, the rest of sorting, compared with 1,000 a cell (a tenth of that with 100), and
+# collected. Pairs a second; blocks that a sentence is in, of 200, and bytes of its candidates in each.
 KMEANS, MORE = 21.5, 100 * 10
 TO_CENTRES, SORTED, COMPARED, COLLECTED, PAIRED = 2_000, 17_000, 6_000 / 10, 330_000, 75_000
 BY_CELLS = TO_CENTRES, SORTED, COMPARED, COLLECTED

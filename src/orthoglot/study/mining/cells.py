@@ -179,7 +179,7 @@ def in_cells(x: Block, y: Block, cells: range, keep: int) -> Lists:
     products, places = index.search_preassigned(
         x.vectors, keep * probes, looked_up, np.zeros(looked_up.shape, np.float32)
     )
-    places, _ = best_of(places, products, keep)
+    places, _ = best_of([(places, products)], keep)
     missing, near = places < 0, cosines(x.vectors, y.vectors, places)
     return np.where(missing, -1, y.rows[places]), np.where(missing, -np.inf, near)
 
@@ -204,8 +204,8 @@ def nearest(blocks: Iterable[np.ndarray], start: int, size: int, keep: int, k: i
     numbers, near = np.full((size, keep), -1), np.full((size, keep), -np.inf)
     for records in blocks:
         rows = records["row"] - start
-        both = (numbers[rows], records["numbers"]), (near[rows], records["cosines"])
-        numbers[rows], near[rows] = best_of(*(np.concatenate(pair, axis=1) for pair in both), keep)
+        met = records["numbers"], records["cosines"]
+        numbers[rows], near[rows] = best_of([(numbers[rows], near[rows]), met], keep)
     order = np.argsort(numbers, axis=1)
     numbers, near = (np.take_along_axis(array, order, axis=1) for array in (numbers, near))
     places = greedy(near * GRID**2, k)

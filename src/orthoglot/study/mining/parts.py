@@ -177,8 +177,9 @@ def width(k: int) -> int:
     return k + k // 2 + SPARE
 
 
-def best_of(numbers: np.ndarray, products: np.ndarray, keep: int) -> Lists:
-    """The candidates with the `keep` highest products of each row (n, c); one that is there again counts once."""
+def best_of(lists: Sequence[Lists], keep: int) -> Lists:
+    """The candidates with the `keep` highest products of each row; one that is in several lists counts once."""
+    numbers, products = (np.concatenate(both, axis=1) for both in zip(*lists, strict=True))
     order = np.argsort(numbers, axis=1)
     numbers, products = (np.take_along_axis(array, order, axis=1) for array in (numbers, products))
     again = np.diff(numbers, axis=1, prepend=-1) == 0
@@ -197,10 +198,7 @@ def merged(lists: Iterable[Lists], starts: Sequence[int], keep: int) -> Lists:
     """
     highest: Lists | None = None
     for start, (numbers, products) in zip(starts, lists, strict=True):
-        numbers = np.where(numbers < 0, -1, numbers + np.int64(start))
-        if highest is not None:
-            both = (np.concatenate(pair, axis=1) for pair in zip(highest, (numbers, products), strict=True))
-            numbers, products = best_of(*both, keep)
-        highest = numbers, products
+        here = np.where(numbers < 0, -1, numbers + np.int64(start)), products
+        highest = best_of([highest, here], keep) if highest else here
     assert highest is not None
     return highest
