@@ -24,7 +24,7 @@ from orthoglot.apply.model_card import decomposer_card, encoder_card
 from orthoglot.apply.provenance import provenance
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import WEIGHTS, Decomposer, Trained, unit
-from orthoglot.encoders.folder import card, checkpoint_folder, identity, load_encoder
+from orthoglot.encoders.folder import begins_static, card, checkpoint_folder, identity, load_encoder
 from orthoglot.encoders.sentence_transformer import drop_normalize
 from orthoglot.encoders.tokenization import MOSES_MODEL, quiet
 from orthoglot.errors import ConfigError, DataError
@@ -313,9 +313,14 @@ def encoder_modules(home: Path) -> tuple[list[nn.Module], dict[str, Any]]:
     prompts = {"prompts": {"prefix": prefix}, "default_prompt_name": "prefix"} if prefix else {}
     if kind == "sentence-transformers":
         # Stored in float16, it would be opened so; our own vectors are float32.
-        whole = SentenceTransformer(str(place), device="cpu", model_kwargs={"dtype": torch.float32}, **LOCAL)
+        whole = SentenceTransformer(
+            str(place), device="cpu", model_kwargs={"dtype": torch.float32}, **LOCAL
+        ).float()
         drop_normalize(whole)
-        whole.max_seq_length = described.get("max_tokens") or whole.max_seq_length
+        if begins_static(place):
+            whole.tokenizer.enable_truncation(described["max_tokens"])
+        else:
+            whole.max_seq_length = described.get("max_tokens") or whole.max_seq_length
         return list(whole), prompts
     return _pooled(place, described), prompts
 

@@ -21,7 +21,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from orthoglot.atomic import building, copy_folder
-from orthoglot.encoders.folder import check_revision, locate
+from orthoglot.encoders.folder import begins_static, check_revision, locate, modules
 from orthoglot.encoders.kinds import kind
 from orthoglot.encoders.settings import FrozenSettings, HubSettings, PackagedWeights
 from orthoglot.errors import ConfigError, DataError, OfflineError
@@ -110,12 +110,13 @@ def from_folder(settings: FrozenSettings, name: str, source: Path, output: Path)
         DataError: The folder holds no config.json or no weights, or the pickle is damaged or holds more than weights.
     """
     check_whole(source)
-    pickled = source / PICKLE
-    if not (source / "config.json").is_file() or not (any(source.glob("*.safetensors")) or pickled.is_file()):
+    pickled, is_static = source / PICKLE, begins_static(source)
+    weights = any((modules(source)[0].folder if is_static else source).glob("*.safetensors"))
+    if not (is_static or (source / "config.json").is_file()) or not (weights or pickled.is_file()):
         raise DataError(f"checkpoint {name}: {source} holds no config.json or no weights")
     with building(output) as partial:
         copy_folder(source, partial, shutil.ignore_patterns("*.bin", "*.pt", "onnx", "openvino", ".*", NAME))
-        if not any(source.glob("*.safetensors")):
+        if not weights:
             # Imported here, as few checkpoints are pickled.
             from orthoglot.encoders.weights_files import open_pickle
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 # Where the folder of a decomposer that stands alone keeps its encoder.
 ENCODER = "encoder"
 COMMIT = re.compile(r"[0-9a-f]{40}")
+# The first step of a sentence-transformers model without a network.
+STATIC = "StaticEmbedding"
 # What changes a vector: weights, their shapes, and how text becomes ids.
 DECISIVE = (
     "*.safetensors",
@@ -120,6 +122,12 @@ def modules(place: Path) -> list[Module]:
         raise DataError(f"{path}: cannot be read ({error})") from error
 
 
+def begins_static(place: Path) -> bool:
+    """Whether a checkpoint is a static encoder; a damaged modules.json is a DataError."""
+    steps = modules(place) if (place / "modules.json").is_file() else []
+    return bool(steps) and steps[0].kind.endswith(f".{STATIC}")
+
+
 def checkpoint_folder(folder: Path, described: dict[str, Any]) -> Path:
     """The folder of the checkpoint that an encoder's card names; "." is the encoder folder itself.
 
@@ -198,7 +206,8 @@ def locate(checkpoint: str, revision: str) -> Path:
             f"checkpoint {checkpoint} at {revision} is not on this machine; {fetch}"
         ) from error
     # An interrupted download leaves some of the files.
-    for needed in (("config.json",), ("*.safetensors", "pytorch_model*.bin")):
+    config = "tokenizer.json" if begins_static(place) else "config.json"
+    for needed in ((config,), ("*.safetensors", "pytorch_model*.bin")):
         if not any(any(place.rglob(pattern)) for pattern in needed):
             raise OfflineError(
                 f"checkpoint {checkpoint} at {revision}: {needed[0]} is not on this machine; {fetch}"

@@ -23,7 +23,7 @@ from orthoglot.encoders.base import (
     resolve_device,
 )
 from orthoglot.encoders.checkpoint import into_cache
-from orthoglot.encoders.folder import Module, locate, modules, save_card, stated
+from orthoglot.encoders.folder import Module, begins_static, locate, modules, save_card, stated
 from orthoglot.encoders.frozen_folder import link
 from orthoglot.encoders.pretrained import open_checkpoint, positions
 from orthoglot.encoders.settings import HubSettings, Precision
@@ -66,7 +66,7 @@ class SentenceTransformersEncoder:
 
         place, fields = stated(folder, "name", "languages", "max_tokens", "prefix")
         name, max_tokens, target = fields["name"], fields["max_tokens"], resolve_device(device)
-        _check_modules(place, name)
+        check_modules(place, name, "Transformer")
         try:
             with quiet():
                 model = SentenceTransformer(
@@ -167,14 +167,14 @@ def drop_normalize(model: Any) -> None:
         del model[-1]
 
 
-def _check_modules(place: Path, name: str) -> None:
-    """Refuse what needs code of its own, what does not read tokens, and what would be read from pickles."""
+def check_modules(place: Path, name: str, first: str) -> None:
+    """Refuse what needs code of its own, what does not begin with `first`, and what would be read from pickles."""
     steps = modules(place)
     strange = [module.kind for module in steps if not module.kind.startswith("sentence_transformers.")]
     if strange:
         raise ConfigError(f"encoder {name}: {place} cannot be opened without its own code ({strange[0]})")
-    if not steps or not steps[0].kind.endswith(".Transformer"):
-        raise ConfigError(f"encoder {name}: {place} does not begin with a Transformer")
+    if not steps or not steps[0].kind.endswith(f".{first}"):
+        raise ConfigError(f"encoder {name}: {place} does not begin with a {first}")
     for module in steps:
         try:
             resolve_name(module.kind)
@@ -241,6 +241,7 @@ def link_sentence_transformers(settings: HubSettings, name: str, output: Path) -
     into_cache(settings, name)
     place = locate(settings.checkpoint, settings.revision)
     check_whole(place)
-    _check_modules(place, name)
-    open_checkpoint(modules(place)[0].folder, name, "cls")
+    if not begins_static(place):
+        check_modules(place, name, "Transformer")
+        open_checkpoint(modules(place)[0].folder, name, "cls")
     link(settings, name, output)

@@ -10,7 +10,7 @@ from orthoglot.encoders.settings import HubSettings, Precision
 
 if TYPE_CHECKING:
     from orthoglot.encoders.base import Encoder
-    from orthoglot.encoders.tokenization import TextTokenizer
+    from orthoglot.encoders.tokenization import Tokenizer
 
 
 class SentenceTransformersSettings(HubSettings):
@@ -28,17 +28,25 @@ def _make(settings: SentenceTransformersSettings, name: str, output: Path) -> No
 
 
 def _load(folder: Path, device: str, precision: Precision) -> Encoder:
+    from orthoglot.encoders.folder import begins_static, card, checkpoint_folder
+
+    if begins_static(checkpoint_folder(folder, card(folder))):
+        from orthoglot.encoders.static import StaticEncoder
+
+        return StaticEncoder.load(folder, device, precision)
     from orthoglot.encoders.sentence_transformer import SentenceTransformersEncoder
 
     return SentenceTransformersEncoder.load(folder, device, precision)
 
 
-def _tokenizer(place: Path, name: str) -> TextTokenizer:
-    """The tokenizer of the Transformer that the model begins with."""
-    from orthoglot.encoders.folder import modules
-    from orthoglot.encoders.tokenization import open_tokenizer
+def _tokenizer(place: Path, name: str) -> Tokenizer:
+    """The tokenizer of the Transformer, or of the table, that the model begins with."""
+    from orthoglot.encoders import static, tokenization
+    from orthoglot.encoders.folder import begins_static, modules
 
-    return open_tokenizer(modules(place)[0].folder, name)
+    if begins_static(place):
+        return static.open_tokenizer(place, name)
+    return tokenization.open_tokenizer(modules(place)[0].folder, name)
 
 
 KIND = Kind(SentenceTransformersSettings, _make, _load, _tokenizer)
