@@ -21,15 +21,24 @@ SHIPPED = {
     for name, entry in config.load(ROOT / "params.yaml").encoders.items()
     if isinstance(entry, FrozenSettings)
 }
-# Converted on this machine from pickles.
-LOCAL = ("bge-m3", "ems-released", "paraphrase-xlm-r", "sonar")
+# Folders of this machine, most of them converted from pickles.
+LOCAL = ("bge-m3", "ems-released", "jina-v5-small", "paraphrase-xlm-r", "sonar")
 HUB = {
     name: entry
     for name, entry in SHIPPED.items()
     if entry.kind not in ("laser", "use", "refused") and name not in LOCAL
 }
 # Their authors name no languages, or one network is for each.
-UNLISTED = ("embeddinggemma", "laser3", "qwen3-embedding-0.6b", "qwen3-embedding-4b", "qwen3-embedding-8b")
+UNLISTED = (
+    "embeddinggemma",
+    "jina-v5",
+    "jina-v5-small",
+    "laser3",
+    "mmbert-embed",
+    "qwen3-embedding-0.6b",
+    "qwen3-embedding-4b",
+    "qwen3-embedding-8b",
+)
 
 
 def test_the_tool_reads_frozen_encoders_as_the_study_does_and_trained_ones_unchecked() -> None:

@@ -11,7 +11,18 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from checkpoints import embeddinggemma, gte, jina, pretrained, qwen3, sonar, xlmr
+from checkpoints import (
+    embeddinggemma,
+    granite,
+    gte,
+    jina,
+    minilm,
+    mmbert,
+    pretrained,
+    qwen3,
+    sonar,
+    xlmr,
+)
 from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
 from torch import Tensor
@@ -65,7 +76,15 @@ def test_vectors_of_a_transformers_checkpoint(
 
 
 @pytest.mark.parametrize(
-    ("architecture", "entry"), [(embeddinggemma, "embeddinggemma"), (qwen3, "qwen3-embedding-0.6b")]
+    ("architecture", "entry"),
+    [
+        (embeddinggemma, "embeddinggemma"),
+        (qwen3, "qwen3-embedding-0.6b"),
+        (qwen3, "jina-v5-small"),
+        (granite, "granite-97m"),
+        (mmbert, "mmbert-embed"),
+        (minilm, "paraphrase-minilm"),
+    ],
 )
 def test_vectors_of_a_sentence_transformers_model(
     architecture: Callable[[Path], Path], entry: str, tmp_path: Path
@@ -77,15 +96,16 @@ def test_vectors_of_a_sentence_transformers_model(
     expected = []
     for sentence in SENTENCES:
         states = _states(place, "query " + sentence)
-        if architecture is qwen3:
-            expected.append(states[-1].numpy())
+        if architecture is not embeddinggemma:
+            pooled = {qwen3: states[-1], granite: states[0]}.get(architecture, states.mean(0))
+            expected.append(pooled.numpy())
         else:
             maps = [load_file(place / f"{n}_Dense/model.safetensors")["linear.weight"] for n in (2, 3)]
             expected.append((maps[1] @ (maps[0] @ states.mean(0))).numpy())
     for budget in (3, 64):
         np.testing.assert_allclose(encoder.encode(SENTENCES, "en", budget), expected, atol=1e-5)
     library = SentenceTransformer(str(place), device="cpu").encode(SENTENCES, prompt="query ")
-    lengths = np.linalg.norm(expected, axis=1, keepdims=True)
+    lengths = 1 if architecture is minilm else np.linalg.norm(expected, axis=1, keepdims=True)
     np.testing.assert_allclose(np.array(expected) / lengths, library, atol=1e-5)
 
 
@@ -154,7 +174,7 @@ def test_a_pickle_of_something_else_is_refused(content: Any, tmp_path: Path) -> 
 
 
 def test_what_needs_code_of_its_own_is_refused_before_any_job(tmp_path: Path) -> None:
-    assert {"gte-multilingual-base", "jina-v3", "laser3"} == set(REFUSED)
+    assert {"gte-multilingual-base", "jina-v3", "jina-v5", "laser3"} == set(REFUSED)
     for name in REFUSED:
         preset = {"presets": {"mini": {"encoders": [name], "parts": [], "ablations": []}}}
         with pytest.raises(ConfigError, match=f"encoder {name}: .* is refused: "):

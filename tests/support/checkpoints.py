@@ -96,6 +96,29 @@ def qwen3(folder: Path) -> Path:
     return _save_steps([transformer, Pooling(8, "lasttoken"), Normalize()], folder)
 
 
+def granite(folder: Path) -> Path:
+    """ModernBERT, the first state, Normalize: Granite Embedding R2."""
+    return _save_steps([Transformer(str(_modernbert(folder))), Pooling(8, "cls"), Normalize()], folder)
+
+
+def mmbert(folder: Path) -> Path:
+    """ModernBERT, mean, Normalize: mmBERT-Embed."""
+    return _save_steps([Transformer(str(_modernbert(folder))), Pooling(8, "mean"), Normalize()], folder)
+
+
+def minilm(folder: Path) -> Path:
+    """BERT and mean, without Normalize: paraphrase-multilingual-MiniLM."""
+    return _save_steps([Transformer(str(bert(folder / "bare"))), Pooling(8, "mean")], folder)
+
+
+def _modernbert(folder: Path) -> Path:
+    """Two layers, the second of which sees two tokens on either side."""
+    config = transformers.ModernBertConfig(
+        **SIZES, global_attn_every_n_layers=2, local_attention=4, bos_token_id=0, eos_token_id=2
+    )
+    return _save(transformers.ModernBertModel, config, folder / "bare", 0)
+
+
 def _save_steps(steps: list[nn.Module], folder: Path) -> Path:
     SentenceTransformer(modules=steps, device="cpu").save(str(folder / "model"), create_model_card=False)
     return folder / "model"
