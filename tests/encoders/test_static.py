@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +16,7 @@ import pytest
 import torch
 from checkpoints import WORDS
 from damaged_checkpoints import Damage, pickled, said, weights, without_a_weight
+from hub_server import HubServer, Repository
 from model2vec import StaticModel
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Dense, Normalize, StaticEmbedding
@@ -261,6 +265,32 @@ def test_a_copy_of_the_hubs_files_is_whole_and_its_tokenizer_says_what_it_does_n
     (place / "0_StaticEmbedding/model.safetensors").unlink()
     with pytest.raises(DataError, match=r"holds no config\.json or no weights"):
         from_folder(entry, "tiny", place, tmp_path / "other")
+
+
+def test_the_files_of_the_hub_are_enough(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from orthoglot.encoders import folder, sentence_transformer as st\n"
+        "from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings as Settings\n"
+        "given = Settings.model_validate_json(sys.argv[1]); output = Path(sys.argv[2])\n"
+        "st.link_sentence_transformers(given, 'small', output)\n"
+        "print(folder.load_encoder(output, 'cpu').encode(['the cat'], '', 8).tolist())\n"
+    )
+    place, output = similarity(tmp_path / "checkpoint"), tmp_path / "e"
+    output.mkdir()
+    given = {
+        "kind": "sentence-transformers",
+        "checkpoint": "owner/small",
+        "revision": "a" * 40,
+        "licence": "x",
+    }
+    with HubServer(Repository(place, "owner/small", "a" * 40)) as hub:
+        where = {"HF_ENDPOINT": hub.endpoint, "HF_HUB_OFFLINE": "0", "HF_HOME": str(tmp_path / "home")}
+        command = [sys.executable, "-c", code, json.dumps(given), str(output)]
+        done = subprocess.run(
+            command, env={**os.environ, **where}, check=True, capture_output=True, text=True
+        )
+    whole = load_encoder(linked(place, tmp_path / "whole"), "cpu").encode(["the cat"], "", 8)
+    np.testing.assert_allclose(json.loads(done.stdout), whole, atol=1e-7)
 
 
 def test_a_static_encoder_is_no_network_to_be_fine_tuned(tmp_path: Path) -> None:
