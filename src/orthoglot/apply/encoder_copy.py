@@ -21,12 +21,12 @@ from orthoglot.encoders.kinds.pretrained import PretrainedSettings
 from orthoglot.encoders.kinds.sentence_transformers import SentenceTransformersSettings
 from orthoglot.encoders.sentence_transformer import link_sentence_transformers
 from orthoglot.encoders.settings import Pooling
-from orthoglot.encoders.static import ENDLESS, open_tokenizer
 from orthoglot.errors import ConfigError, DataError
 from orthoglot.languages import canonical_if_known
 
 DEFAULT_TOKENS = 128
 POOLED = ("Transformer", "Pooling", "Normalize")
+ENDLESS = 10**6  # transformers writes 10^30 for a tokenizer without a limit
 # Not copied: weights in other formats, and files of the job that made the encoder.
 NOT_COPIED = shutil.ignore_patterns(
     ".*", "*.bin", "*.pt", "*.pth", "*.h5", "*.msgpack", "*.ot", "*.onnx", "onnx", "openvino", "coreml",
@@ -103,7 +103,10 @@ def link_folder(encoder: Checkpoint, output: Path) -> None:
     steps = modules(place) if (place / "modules.json").is_file() else []
     limit = stated_limit(steps[0].folder) if steps else None
     if begins_static(place):
-        limit = open_tokenizer(place, place.name).most
+        # Imported here, as few encoders are static.
+        from orthoglot.encoders.static import open_tokenizer
+
+        limit = open_tokenizer(place, place.name).most or ENDLESS
     name = encoder.name or Path(encoder.place).resolve().name
     fields: dict[str, Any] = {
         "checkpoint": encoder.place,
@@ -143,7 +146,7 @@ def stated_limit(transformer: Path) -> int | None:
             limit = json.loads(path.read_text(encoding="utf-8")).get(field) if path.is_file() else None
         except ValueError as error:
             raise DataError(f"{path}: cannot be read ({error})") from error
-        if isinstance(limit, int) and 0 < limit < ENDLESS:  # transformers writes 10^30 where there is none
+        if isinstance(limit, int) and 0 < limit < ENDLESS:
             return limit
     return None
 

@@ -30,7 +30,6 @@ from orthoglot.encoders.tokenization import Tokenizer, quiet, unopened
 from orthoglot.errors import DataError
 
 TOKENIZER = "tokenizer.json"
-ENDLESS = 10**6  # tokens of a sentence, where a model states no limit
 
 
 class StaticTokenizer(Tokenizer):
@@ -39,7 +38,7 @@ class StaticTokenizer(Tokenizer):
     pad = 0  # not read: sentences are not padded
 
     def __init__(self, splitter: Splitter) -> None:
-        self.most = (splitter.truncation or {}).get("max_length", ENDLESS)
+        self.most: int | None = (splitter.truncation or {}).get("max_length")  # its limit, if it states one
         splitter.no_truncation()
         splitter.no_padding()
         model = json.loads(splitter.to_str())[
