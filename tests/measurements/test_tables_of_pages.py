@@ -11,6 +11,7 @@ import mteb_page
 import own_mean
 import pairs_needed
 import pytest
+import static_encoder
 import vector_database
 
 MEASUREMENTS = Path(__file__).parents[2] / "measurements"
@@ -24,6 +25,7 @@ MEASUREMENTS = Path(__file__).parents[2] / "measurements"
         (mteb_page.table, "mteb-tasks/scores.csv"),
         (pairs_needed.table, "pairs-needed/pairs-needed.csv"),
         (detection.table, "scoring/detection.csv"),
+        (static_encoder.table, "static-encoder/static-encoder.csv"),
         (vector_database.table_of_means, "vector-database/vector-database.csv"),
         (vector_database.table_of_engines, "vector-database/vector-database.csv"),
     ],

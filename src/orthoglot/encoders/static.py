@@ -41,9 +41,8 @@ class StaticTokenizer(Tokenizer):
         self.most: int | None = (splitter.truncation or {}).get("max_length")  # its limit, if it states one
         splitter.no_truncation()
         splitter.no_padding()
-        model = json.loads(splitter.to_str())[
-            "model"
-        ]  # a Unigram states its unknown token by id, others by name
+        # A Unigram states its unknown token by id, other models by name.
+        model = json.loads(splitter.to_str())["model"]
         self.unknown = model.get("unk_id", splitter.token_to_id(model.get("unk_token") or ""))
         self._splitter = splitter
 
