@@ -47,7 +47,7 @@ def main() -> None:
     )
     parser.add_argument("source", help="vectors, .npy")
     parser.add_argument("target")
-    for name, usual in (("cells", 10_000), ("probes", 3), ("parts", 8), ("cores", 2)):
+    for name, usual in (("cells", 10_000), ("probes", 10), ("parts", 8), ("cores", 2)):
         parser.add_argument(f"--{name}", type=int, default=usual)
     given = parser.parse_args()
     settings = {name: getattr(given, name) for name in ("cells", "probes", "parts")}

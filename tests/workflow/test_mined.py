@@ -75,14 +75,14 @@ def test_a_mining_by_cells_that_is_killed_gives_the_bytes_of_one_that_was_not(wo
     assert len(before) + len(again) == 7 * 2 + 4
     assert pairs.read_bytes() == expected
     due = workspace.run(*mined("cells=80", "threshold=1.0", "probes=4"), "-n").stdout
-    assert "due: mining/mini/source/cells/1: probes 3 -> 4" in due
+    assert "due: mining/mini/source/cells/1: probes 10 -> 4" in due
     assert "due: mining/mini/centre" not in due
 
 
 @pytest.mark.parametrize(
     ("command", "cause"),
     [
-        (mined("cells=2"), "presets.mini.mine: probes 3 is above cells 2"),
+        (mined("cells=2"), "presets.mini.mine: probes 10 is above cells 2"),
         (mined(target=SOURCE), "are the same text"),
         (mined(source="texts/absent.txt"), "presets.mini.mine.source: texts/absent.txt does not exist"),
         (mined("parts=0"), "presets.mini.mine.parts: Input should be greater than or equal to 1"),

@@ -109,7 +109,7 @@ def test_every_rule_reads_exactly_the_folders_of_the_plan() -> None:
     values["presets"]["mini"]["pair_parts"] = {"qaa-qab": 2}
     jobs += Plan(config.check(values)).jobs.values()
     model = "models/mini/decomposers/ems-mini/seed/seed1"
-    for cells in (None, 9):
+    for cells in (None, 10):
         mine = {"source": "a.txt", "target": "b.txt", "parts": 2, "model": model, "cells": cells}
         values["presets"]["mini"]["mine"] = mine
         jobs += Plan(config.check(values)).jobs.values()

@@ -319,8 +319,8 @@ def test_cells_that_do_not_fit_are_refused_in_one_line(
     planned: Mine, mined: Mine, texts: tuple[Path, Path]
 ) -> None:
     for mine, cause in (
-        ({"cells": 2, "parts": 2}, "probes 3 is above cells 2"),
-        ({"cells": 7}, "parts 8 is above cells 7"),
+        ({"cells": 2, "parts": 2}, "probes 10 is above cells 2"),
+        ({"cells": 7, "probes": 3}, "parts 8 is above cells 7"),
     ):
         with pytest.raises(ConfigError, match=rf"presets\.mini\.mine: .*{cause}") as stopped:
             planned(**mine)

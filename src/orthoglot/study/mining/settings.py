@@ -32,7 +32,7 @@ class MineSettings(Settings):
     part and each block of cells is one."""
     cells: Count | None = None
     """Cells of k-means, about one for 100 sentences of a text; the search is exact if null."""
-    probes: Count = 3
+    probes: Count = 10
     """Cells that a sentence looks up: it is compared with those of the other text that look up one of them."""
     part: Literal["sentence", "meaning", "language"] | None = None
     """Which vectors; null is the meaning, or the sentence of an encoder alone."""
