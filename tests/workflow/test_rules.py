@@ -60,6 +60,9 @@ CHANGES: dict[str, dict[tuple[str, ...], Any]] = {
         ("presets", "mini", "mine", "neighborhood"): 2,
         ("presets", "mini", "mine", "precision"): "bfloat16",
         ("presets", "mini", "mine", "threshold"): 1.1,
+        ("presets", "oracle", "mine", "parts"): 2,
+        ("presets", "oracle", "mine", "cells"): 40,
+        ("presets", "oracle", "mine", "neighborhood"): 2,
     },
 }
 
@@ -77,6 +80,7 @@ def complete(values: Values) -> Values:
     mini["pair_parts"] = {"qaa-qab": 2}
     values["presets"]["oracle"]["pair_parts"] = {"en-de": 2}
     mini["mine"] = {"source": "en.txt", "target": "gn.txt", "parts": 1}
+    values["presets"]["oracle"]["mine"] = mini["mine"] | {"cells": 30}
     mini["fine_tuning"] = {"benchmarks": ["mini-topics"], "encoders": ["ems-mini"]}
     values["presets"]["oracle"]["corpora"].append("multi30k")
     return values

@@ -88,6 +88,12 @@ def mining_mb(wildcards, attempt):
     return (4000 + 100 * plan.text_mb() // plan.preset.mine.parts) * attempt
 
 
+def block_mb(wildcards, attempt):
+    """Resource function: memory of a job with a block of cells, whose vectors lie in each cell that they look up."""
+    mine = plan.preset.mine
+    return (4000 + 60 * mine.probes * plan.text_mb() // mine.parts) * attempt
+
+
 def receipts_of(job, names):
     """Receipts of a job's inputs, whose times do not count.
 

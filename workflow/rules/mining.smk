@@ -72,7 +72,7 @@ rule centre:
         runtime=720,
     params:
         job=job,
-        settings=[],
+        settings=["mine"],
     shell:
         "orthoglot study job centre <<< {params.job:q} 2>&1 | to_log {log:q}"
 
@@ -166,7 +166,7 @@ rule look_up:
         "../envs/orthoglot.yaml"
     threads: 1
     resources:
-        mem_mb=mining_mb,
+        mem_mb=block_mb,
         runtime=720,
     params:
         job=job,

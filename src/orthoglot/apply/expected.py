@@ -176,6 +176,6 @@ def _margins_of_others(
     """The highest margin of each row with a neighbour other than its partner, which is left out of the row's mean."""
     neighbours, cosines = near[rows], cosine[rows]
     others = neighbours != partners[:, None]
-    mean = np.where(others, cosines, 0).sum(axis=1) / others.sum(axis=1)
+    mean = np.where(others, cosines, 0).sum(axis=1) / np.maximum(others.sum(axis=1), 1)
     means = (mean[:, None] + of_others.mean(axis=1)[neighbours]) / 2
     return np.where(others, MARGINS[margin](cosines, means), -np.inf).max(axis=1)

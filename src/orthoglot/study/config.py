@@ -89,7 +89,8 @@ class Preset(Settings):
     holds."""
     pair_parts: dict[str, Count] = {}
     """Into how many parts, each a job, the preparing of a language pair is divided, e.g. {en-fr: 10}; 1 for pairs that
-    are not named. The sentence pairs are the same to the byte."""
+    are not named. The sentence pairs are the same to the byte, but another number makes them again, with what reads
+    them."""
     benchmarks: list[Name] = []
     """Test sets; their sentences are removed from the training text."""
     encoders: Annotated[list[Name], Field(min_length=1)]

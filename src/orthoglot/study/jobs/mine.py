@@ -39,10 +39,12 @@ def run(job: Job) -> None:
             cells = {side: job.folders(f"{side}_cells") for side in SIDES}
             facts = {"search": "cells", "recall": recall(near, cosine, centre, cells)}
             names += ["cells", "probes"]
-            # A sentence that met few neighbours has one of them several times.
-            fresh = np.diff(pairs.sources, prepend=-1) != 0
-            fresh |= np.diff(pairs.targets, prepend=-1) != 0
-            pairs = Mined(*(column[fresh] for column in pairs))
+            # A sentence that met few neighbours has one of them several times; that met none, the first with -1.
+            stay = np.diff(pairs.sources, prepend=-1) != 0
+            stay |= np.diff(pairs.targets, prepend=-1) != 0
+            for rows, cosines in zip(pairs[:2], cosine, strict=True):
+                stay &= cosines[rows, 0] > -1
+            pairs = Mined(*(column[stay] for column in pairs))
         options = {name: settings[name] for name in names}
         about = {
             "options": {"part": model["part"], "own_mean": model["own_mean"], **options, **chosen},

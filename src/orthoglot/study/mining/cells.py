@@ -175,11 +175,14 @@ def in_cells(x: Block, y: Block, cells: range, keep: int) -> Lists:
     index.is_trained, index.nprobe = True, probes
     vectors, cell_of = y.vectors[members], held[members, columns]
     index.add_core(len(members), *map(faiss.swig_ptr, (vectors, members, cell_of)))
-    # Both may look up several cells together.
-    products, places = index.search_preassigned(
-        x.vectors, keep * probes, looked_up, np.zeros(looked_up.shape, np.float32)
-    )
-    places, _ = best_of([(places, products)], keep)
+    places = np.empty((size, keep), dtype=np.int64)
+    for start in range(0, size, BLOCK):
+        rows = slice(start, start + BLOCK)
+        # Both may look up several cells together.
+        products, several = index.search_preassigned(
+            x.vectors[rows], keep * probes, looked_up[rows], np.zeros(looked_up[rows].shape, np.float32)
+        )
+        places[rows], _ = best_of([(several, products)], keep)
     missing, near = places < 0, cosines(x.vectors, y.vectors, places)
     return np.where(missing, -1, y.rows[places]), np.where(missing, -np.inf, near)
 
