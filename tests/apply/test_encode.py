@@ -128,6 +128,11 @@ def test_a_stored_mean_gives_the_adapted_model_again(models: dict[str, Path], tm
         again = model.with_own_mean(stored)
         assert again.identity == adapted.identity != model.identity
         np.testing.assert_allclose(again.own_mean, adapted.own_mean, atol=1e-7)
+    own = model.encode(SENTENCES, part="sentence")
+    twice = model.adapted(-own).adapted(own)
+    for again in (model.with_own_mean(twice.own_mean), twice.with_own_mean(twice.own_mean)):
+        assert again.identity == twice.identity == adapted.identity
+        np.testing.assert_array_equal(again.encode(SENTENCES), twice.encode(SENTENCES))
     first = encoded(models["plda"], tmp_path, "--own-mean")
     by_file = model.with_own_mean(json.loads((tmp_path / "v.npy.json").read_text())["own_mean"])
     np.testing.assert_allclose(by_file.encode(SENTENCES), first, atol=1e-4)

@@ -81,6 +81,7 @@ class Model:
         self.decomposer = decomposer
         self.identity = identity
         self.own_mean = own_mean
+        self._unadapted: Model | None = None
 
     @property
     def usual_part(self) -> str:
@@ -208,7 +209,7 @@ class Model:
         return parts
 
     def adapted(self, vectors: np.ndarray) -> Model:
-        """The model for texts of the kind of these vectors: PLDA's meaning part has their mean.
+        """The model for texts of the kind of these vectors: PLDA's meaning part has their mean, and no earlier one.
 
         When to use it: docs/methods.md#own-mean.
 
@@ -218,7 +219,7 @@ class Model:
         Raises:
             ConfigError: the model has no decomposer, or one of another method.
         """
-        return self.with_own_mean(shift_of(vectors, self._required_decomposer()))
+        return self.with_own_mean(shift_of(vectors, (self._unadapted or self)._required_decomposer()))
 
     def with_own_mean(self, own_mean: np.ndarray | Sequence[float]) -> Model:
         """The model that `adapted` gave, from its `own_mean`.
@@ -230,10 +231,12 @@ class Model:
             ConfigError: as for `adapted`.
             DataError: another dimension, or numbers that are not finite.
         """
-        own_mean = np.asarray(own_mean, dtype=np.float64)
-        decomposer = with_shift(self._required_decomposer(), own_mean)
-        changed = hashlib.sha256(self.identity.encode() + decomposer.weights["offset"].tobytes())
-        return type(self)(self.encoder, decomposer, changed.hexdigest(), own_mean)
+        model, own_mean = self._unadapted or self, np.asarray(own_mean, dtype=np.float64)
+        decomposer = with_shift(model._required_decomposer(), own_mean)
+        changed = hashlib.sha256(model.identity.encode() + decomposer.weights["offset"].tobytes())
+        adapted = type(self)(model.encoder, decomposer, changed.hexdigest(), own_mean)
+        adapted._unadapted = model
+        return adapted
 
     def languages_used(
         self, part: str, language: str | None, partner: str | None
