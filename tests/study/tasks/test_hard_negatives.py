@@ -142,3 +142,16 @@ def test_the_same_translation_twice_is_found_in_either_line() -> None:
     vectors["candidate"][0] = vectors["candidate"][1]
     (hits,) = HardNegatives("hard-negatives", twice).score(vectors).scores.values()
     assert (hits == 1).all()
+    # A negative of one line is one of the other too.
+    vectors["candidate"][42] = vectors["source"][0]
+    vectors["candidate"][:2] = -vectors["source"][:2]
+    assert HardNegatives("hard-negatives", twice).score(vectors).facts["errors"] == {"number": 2}
+
+
+def test_a_sentence_without_a_margin_is_no_misaligned_one() -> None:
+    asked, vectors = task(0.0)
+    vectors["source"][:], vectors["candidate"][:, 0] = 0, 10
+    vectors["source"][3, 0] = -1  # the only one with a direction, away from all candidates
+    found = asked.score(vectors)
+    assert found.scores["de->en"][3].tolist() == [0, 0]
+    assert found.facts["errors"] == {"without-margin": 1}

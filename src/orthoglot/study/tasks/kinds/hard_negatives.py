@@ -33,7 +33,7 @@ class HardNegatives:
 
     P@1 among translations and negatives, which is 100 - xsim++, and among translations alone, 100 - xsim; 0 to 100,
     chance 100 / (N + M) of the first. Higher is better for the meaning view. Facts count the errors by what was
-    changed; "misaligned" is the translation of another sentence, or a negative of one.
+    changed; "misaligned" is the translation of another sentence, or a negative of one, "without-margin" no candidate.
 
     Source: docs/papers.md#protocol-hard-negatives.
     """
@@ -71,8 +71,9 @@ class HardNegatives:
                 # The same text may be there twice.
                 hits[row, place] = best >= 0 and written[best] == written[row]
                 if place == 0 and not hits[row, place]:
-                    own = best >= n and texts.rows[best - n] == row
-                    errors[texts.changes[best - n] if own else "misaligned"] += 1
+                    own = best >= n and written[texts.rows[best - n]] == written[row]
+                    other = "misaligned" if best >= 0 else "without-margin"
+                    errors[texts.changes[best - n] if own else other] += 1
         return Result({f"{texts.source}->{texts.pivot}": hits}, {"errors": dict(sorted(errors.items()))})
 
     def facts(self, subset: str) -> dict[str, object]:
