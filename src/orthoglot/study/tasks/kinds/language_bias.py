@@ -24,8 +24,9 @@ DEPTH = 20
 class LanguageBias(AnswerRetrieval):
     """The questions of one language against the candidates of all, as in LAReQA.
 
-    TLR@20 and the normalised Max@R, 0 to 100, chance 2000 / |D| of the first. Higher is better for the meaning view. A
-    question whose answers are all in its own language is left out.
+    TLR@20 and the normalised Max@R, 0 to 100, chance 2000 / |D| of the first, whose highest value is 2000 / |R_q^tgt|
+    for a question with more than 20 answers in other languages. Higher is better for the meaning view. A question
+    whose answers are all in its own language is left out.
 
     Source: docs/papers.md#protocol-language-bias.
     """
@@ -65,7 +66,7 @@ def target_recall(ranks: np.ndarray, k: int) -> float:
 
     TLR@k = |top_k(q) ∩ R_q^tgt| / |R_q^tgt|,  R_q^tgt = {d relevant to q, L(d) != L_q}
 
-    In [0, 1]. SHIFT takes k = 20.
+    In [0, min(1, k / |R_q^tgt|)]. SHIFT takes k = 20.
 
     Args:
         ranks: Of these candidates (R,) among all, from 1 on.
