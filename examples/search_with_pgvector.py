@@ -48,9 +48,9 @@ class Texts:
         """Encode the lines of LANGUAGE.txt, and add them."""
         texts = [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
         with self.connection.transaction():
-            if not self.run("SELECT 1 FROM pg_namespace WHERE nspname = 'search'").fetchone():
+            if not self.made():
                 self.create()
-            self.check()
+            self.check("ROW EXCLUSIVE")
             self.add(path.stem, texts, self.model.encode(texts, part="sentence", language=path.stem))
             self.run(INDEX)
 
@@ -61,25 +61,36 @@ class Texts:
         where = "WHERE language = %(within)s" if within else ""
         search = f"SELECT 1 - (meaning <=> %(query)s), language, text FROM search.texts {where}"
         with self.connection.transaction():  # a refit ends after it, or before
-            self.check()
+            self.check("ACCESS SHARE")
             given = {"query": self.of_language(code).encode(query, language=code), "within": within, "n": n}
             return self.run(f"{search} ORDER BY meaning <=> %(query)s LIMIT %(n)s", given).fetchall()
 
     def refit(self) -> None:
-        """Split the stored sentence vectors by the model, a new one; until the end people search the old parts."""
+        """Split the stored sentence vectors by the model, a new one; until the end people search the old parts.
+
+        Texts that others store wait until then, and are refused if they are of another model.
+        """
         with self.connection.transaction():
-            self.check(anew=True)
+            self.check("SHARE ROW EXCLUSIVE", anew=True)
             self.run("ALTER SCHEMA search RENAME TO earlier")
             self.create()
             for (code,) in self.run("SELECT code FROM earlier.languages").fetchall():
                 stored = "SELECT text, sentence FROM earlier.texts WHERE language = %s"
-                texts, sentence = zip(*self.run(stored, (code,)), strict=True)
-                self.add(code, texts, np.array([vector.to_numpy() for vector in sentence]))
+                rows = self.run(stored, (code,)).fetchall()
+                sentence = np.array([vector.to_numpy() for _, vector in rows])
+                self.add(code, [text for text, _ in rows], sentence)
             self.run(INDEX)
             self.run("DROP SCHEMA earlier CASCADE")
 
-    def check(self, anew: bool = False) -> None:
-        """Refuse vectors of another model (another encoder)."""
+    def made(self) -> bool:
+        """Whether texts have been stored."""
+        return self.run("SELECT to_regnamespace('search')").fetchone() != (None,)
+
+    def check(self, lock: str, anew: bool = False) -> None:
+        """Wait for others whose work does not go with this lock; refuse vectors of another model (another encoder)."""
+        if not self.made():
+            raise SystemExit("search: there is nothing yet; store texts first")
+        self.run(f"LOCK TABLE search.texts IN {lock} MODE")
         model, encoder = self.run("SELECT model, encoder FROM search.about").fetchone()
         if encoder != self.model.decomposer.identity:
             raise SystemExit("search: of another encoder; store the texts in a new database")
@@ -95,6 +106,8 @@ class Texts:
 
     def add(self, code: str, texts: list[str], sentence: np.ndarray) -> None:
         """Add texts with both parts; the first ones of a language decide its mean. A text is not added twice."""
+        if not texts:
+            return
         mean = code, self.model.adapted(sentence).own_mean
         self.run("INSERT INTO search.languages VALUES (%s, %s) ON CONFLICT DO NOTHING", mean)
         meaning = self.of_language(code).split(sentence, code).meaning

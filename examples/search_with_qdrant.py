@@ -34,7 +34,7 @@ class Texts:
 
     def store(self, path: Path) -> None:
         """Encode the lines of LANGUAGE.txt, and add them."""
-        if not self.client.collection_exists(TEXTS):
+        if not self.searched():
             self.switch(self.create())
         name, _ = self.current()
         texts = [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
@@ -64,9 +64,16 @@ class Texts:
             self.add(name, code, [point.payload["text"] for point in points], sentence)
         self.switch(name)
 
+    def searched(self) -> str | None:
+        """The name of the collection that people search, if there is one."""
+        aliases = self.client.get_aliases().aliases
+        return next((one.collection_name for one in aliases if one.alias_name == TEXTS), None)
+
     def current(self, anew: bool = False) -> tuple[str, dict[str, Any]]:
         """The collection that people search and its metadata, refused if it is of another model (another encoder)."""
-        [name] = [one.collection_name for one in self.client.get_aliases().aliases if one.alias_name == TEXTS]
+        name = self.searched()
+        if name is None:
+            raise SystemExit(f"{TEXTS}: there is nothing yet; store texts first")
         about = self.client.get_collection(name).config.metadata
         if about["encoder"] != self.model.decomposer.identity:
             raise SystemExit(f"{name}: of another encoder; store the texts in a new database")
@@ -75,19 +82,22 @@ class Texts:
         return name, about
 
     def create(self) -> str:
-        """A collection for the vectors of the model; one that an interrupted call has made is used."""
+        """The collection for the vectors of the model; a new one, unless people search it."""
         name, dim = f"{TEXTS}-{self.model.identity[:12]}", self.model.decomposer.dim
-        if not self.client.collection_exists(name):
+        if name != self.searched():
+            self.client.delete_collection(name)  # of an earlier time, or of an interrupted call
             searched = models.VectorParams(size=dim, distance=models.Distance.COSINE)
             kept = models.VectorParams(size=dim, distance=models.Distance.DOT, on_disk=True)
             kept.hnsw_config = models.HnswConfigDiff(m=0)  # no index: it is not searched
             about = {"model": self.model.identity, "encoder": self.model.decomposer.identity}
             self.client.create_collection(name, {"meaning": searched, "sentence": kept}, metadata=about)
-            self.client.create_payload_index(name, "language", models.PayloadSchemaType.KEYWORD)
+        self.client.create_payload_index(name, "language", models.PayloadSchemaType.KEYWORD)
         return name
 
     def add(self, name: str, code: str, texts: list[str], sentence: np.ndarray) -> None:
         """Add texts with both parts; the first ones of a language decide its mean. A text is not added twice."""
+        if not texts:
+            return
         about = self.client.get_collection(name).config.metadata
         if MEAN + code not in about:
             about[MEAN + code] = self.model.adapted(sentence).own_mean.tolist()

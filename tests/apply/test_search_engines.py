@@ -5,6 +5,7 @@ from __future__ import annotations
 import runpy
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -223,6 +224,90 @@ def test_later_texts_have_the_mean_of_the_first_and_none_is_there_twice(
     expected = by_numpy(vectors, vectors["en"][2], "en", len(ENGLISH))
     hits = asked(texts, "en", ENGLISH[2], None, 1000)
     assert_same(sorted(hits, reverse=True), expected)
+
+
+def test_before_any_text_there_is_nothing_to_ask(engine: Engine, opened: dict[str, orthoglot.Model]) -> None:
+    texts = engine.open(opened["first"])
+    for call in (lambda: texts.ask("en", ENGLISH[0]), texts.refit):
+        with pytest.raises(SystemExit, match="there is nothing yet; store texts first"):
+            call()
+
+
+def test_a_language_without_texts_has_no_mean(
+    engine: Engine, files: list[Path], opened: dict[str, orthoglot.Model], tmp_path: Path
+) -> None:
+    texts, refitted = engine.open(opened["first"]), opened["refitted"]
+    texts.store(files[1])
+    lines = files[0].read_text(encoding="utf-8")
+    files[0].write_text("\n", encoding="utf-8")
+    texts.store(files[0])
+    files[0].write_text(lines, encoding="utf-8")
+    texts.store(files[0])
+    vectors = parts(opened["first"])
+    assert_same(asked(texts, "en", ENGLISH[0], None, N), by_numpy(vectors, vectors["en"][0], None))
+    (tmp_path / "sw.txt").write_text("a03 a17", encoding="utf-8")
+    texts.store(tmp_path / "sw.txt")
+    delete(texts, "sw", "a03 a17")
+    new = engine.open(refitted)
+    new.refit()
+    vectors = parts(refitted)
+    assert_same(asked(new, "en", ENGLISH[0], None, N), by_numpy(vectors, vectors["en"][0], None))
+
+
+def delete(texts: Any, code: str, text: str) -> None:
+    if hasattr(texts, "run"):
+        texts.run("DELETE FROM search.texts WHERE language = %s AND text = %s", (code, text))
+    else:
+        (hit,) = texts.ask(code, text, code, 1)
+        assert hit.payload["text"] == text
+        texts.client.delete("texts", [hit.id])
+
+
+@pytest.mark.parametrize("back", [True, False])
+def test_texts_that_were_deleted_do_not_come_back(
+    back: bool, engine: Engine, files: list[Path], opened: dict[str, orthoglot.Model]
+) -> None:
+    """Neither by a refit to the first model, nor by one that is started again."""
+    texts, new = engine.open(opened["first"]), engine.open(opened["refitted"])
+    texts.store(files[0])
+    if back:
+        new.refit()
+        delete(new, "en", ENGLISH[0])
+        texts.refit()
+    else:
+        with pytest.MonkeyPatch.context() as patch:
+            add = new.add
+            patch.setattr(new, "add", lambda *given: add(*given) or 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                new.refit()
+        delete(texts, "en", ENGLISH[0])
+        new.refit()
+        texts = new
+    assert {hit[2] for hit in asked(texts, "en", ENGLISH[0], None, 100)} == {*ENGLISH[1:]}
+
+
+@pytest.mark.parametrize("engine", ["search_with_pgvector"], indirect=True)
+def test_texts_that_are_stored_while_a_refit_runs_are_not_lost(
+    engine: Engine,
+    files: list[Path],
+    opened: dict[str, orthoglot.Model],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts, new = engine.open(opened["first"]), engine.open(opened["refitted"])
+    texts.store(files[0])
+    stored = []
+    with ThreadPoolExecutor(1) as pool:
+
+        def add(*given: Any, add: Callable[..., None] = new.add) -> None:
+            stored.append(pool.submit(texts.store, files[1]))
+            wait(stored, timeout=1)
+            add(*given)
+
+        monkeypatch.setattr(new, "add", add)
+        new.refit()
+    with pytest.raises(SystemExit, match="refit it first"):
+        stored[0].result()
+    assert len(asked(new, "en", ENGLISH[0], None, 100)) == len(ENGLISH)
 
 
 def test_the_command_line_stores_asks_and_refits(
