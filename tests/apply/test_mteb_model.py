@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import warnings
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,16 +14,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from requests import ConnectTimeout
 from safetensors.numpy import load_file
 from scipy import stats
 from small_checkpoint import DIM, make_pairs, write_checkpoint
 from test_export import decomposer, model_folder, opened
+from torch import nn
 
 import orthoglot
 from orthoglot.apply.export import export
 from orthoglot.decomposers.base import unit
 from orthoglot.encoders.folder import identity
-from orthoglot.errors import ConfigError, DataError
+from orthoglot.errors import ConfigError, DataError, OfflineError
 from orthoglot.languages import _LANGUAGES
 from orthoglot.search.hits import hits
 from orthoglot.search.neighbours import nearest
@@ -31,13 +34,16 @@ from orthoglot.search.pair_cosines import cosines
 mteb = pytest.importorskip("mteb", reason="the extra `mteb` is not installed")
 
 from datasets import Dataset, DatasetDict  # noqa: E402
+from datasets.exceptions import DatasetNotFoundError  # noqa: E402
+from huggingface_hub.utils import httpx  # noqa: E402
 from mteb.abstasks import AbsTaskBitextMining, AbsTaskSTS  # noqa: E402
 from mteb.abstasks.task_metadata import TaskMetadata  # noqa: E402
 from mteb.models import CachedEmbeddingWrapper, EncoderProtocol, ModelMeta  # noqa: E402
 from mteb.models.model_meta import ScoringFunction  # noqa: E402
 from mteb.results.task_result import TaskError, TaskResult  # noqa: E402
 
-from orthoglot.apply.mteb_model import TASKS, MtebModel, _languages  # noqa: E402
+from orthoglot.apply.mteb_model import TASKS, MtebModel, _languages, _sizes  # noqa: E402
+from orthoglot.apply.mteb_tasks import run  # noqa: E402
 
 DOCS = Path(__file__).resolve().parents[2] / "docs/use.md"
 A, B = (list(side) for side in zip(*make_pairs(80), strict=True))
@@ -241,6 +247,60 @@ def test_what_mteb_is_told_is_on_record(part: str, folder: Path, tmp_path: Path)
     assert hash(again) == hash(meta)
     assert meta.name != meta.adapted_from
     assert (meta.experiment_name, str(tmp_path) in meta.to_python()) == (None, False)
+
+
+def test_the_table_of_a_static_encoder_counts_as_embeddings() -> None:
+    assert _sizes(nn.Sequential(nn.EmbeddingBag(5, 3), nn.Linear(3, 2))) == (15 + 8, 15)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected", "cause"),
+    [
+        (httpx.ConnectError("no route"), OfflineError, "no route"),
+        (httpx.ReadTimeout("timed out"), OfflineError, "timed out"),
+        (ConnectTimeout("timed out"), OfflineError, "timed out"),
+        (ValueError("row 3\nis torn"), DataError, "row 3 is torn"),
+        (DatasetNotFoundError("gated"), DataError, "gated"),
+    ],
+)
+def test_data_that_mteb_does_not_get_is_a_line(
+    error: Exception,
+    expected: type,
+    cause: str,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def load_data(*_: Any, **__: Any) -> None:
+        raise error
+
+    task = Similarity()
+    task.metadata = Similarity.metadata.model_copy(update={"is_public": False})
+    monkeypatch.setattr(task, "load_data", load_data)
+    monkeypatch.setattr(warnings, "warn", lambda *_, **__: None)  # mteb's, of a task that is not public
+    with pytest.raises(expected, match=f"^mteb's InventedSimilarity: {cause}$"):
+        run(MtebModel(folder, device="cpu"), [task], tmp_path)
+
+
+def test_a_fault_of_the_code_is_not_one_of_the_data(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def encode(*_: Any, **__: Any) -> None:
+        raise KeyError("text")
+
+    model = MtebModel(folder, device="cpu")
+    monkeypatch.setattr(model, "encode", encode)
+    with pytest.raises(KeyError):
+        run(model, [Similarity()], tmp_path)
+
+
+def test_scores_are_those_of_the_subsets_that_are_asked_for(folder: Path, tmp_path: Path) -> None:
+    model = MtebModel(folder, device="cpu")
+    both = run(model, [Columns()], tmp_path)
+    task = Columns()
+    task.hf_subsets = ["grn_Latn-eng_Latn"]
+    assert [score.subset for score in both] == [*DIRECTIONS]
+    assert [score.subset for score in run(model, [task], tmp_path)] == task.hf_subsets
 
 
 def test_nothing_is_told_that_is_not_on_record(folder: Path) -> None:

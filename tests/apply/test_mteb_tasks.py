@@ -226,7 +226,11 @@ def as_the_leaderboard_has_them(place: Path, model: str, revision: str) -> None:
         ("--tasks mteb:Tatoeba -o {file}", "--output {file}: name the folder for mteb's results"),
         (
             "--tasks mteb:Tatoeba -o out --json",
-            "--tasks: mteb's tasks take no --benchmark, --text, --columns and --json",
+            "--tasks: mteb's tasks take no --benchmark, --text, --columns, --method and --json",
+        ),
+        (
+            "--tasks mteb:Tatoeba -o out --method leace",
+            "--tasks: mteb's tasks take no --benchmark, --text, --columns, --method and --json",
         ),
         ("--tasks mteb:Tatoba -o out", f"mteb {mteb.__version__} has no task 'Tatoba'"),
         (

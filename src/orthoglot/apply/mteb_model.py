@@ -143,7 +143,8 @@ def _meta(model: Model, part: str, origin: Provenance, described: Mapping[str, A
 
 def _sizes(network: nn.Module) -> tuple[int, int | None]:
     """Parameters of a network, and of its largest table of embeddings, which is that of the tokens."""
-    tables = [module.weight.numel() for module in network.modules() if isinstance(module, nn.Embedding)]
+    embeddings = nn.Embedding | nn.EmbeddingBag
+    tables = [module.weight.numel() for module in network.modules() if isinstance(module, embeddings)]
     return sum(weights.numel() for weights in network.parameters()), max(tables, default=None)
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import mteb
+from huggingface_hub.utils import httpx
 from mteb.abstasks import AbsTask
+from requests import RequestException
 
 from orthoglot.errors import ConfigError, DataError, OfflineError, one_line
 from orthoglot.languages import canonical_if_known
@@ -67,7 +69,8 @@ def run(model: MtebModel, chosen: Sequence[AbsTask], output: Path) -> list[Score
     Returns:
         The main score of each subset of each task.
     Raises:
-        DataError: a text is blank, mteb cannot read the data of a task, or a result that is there cannot be read.
+        DataError: a text is blank, mteb cannot read the data of a task or may not have it, or a result that is there
+            cannot be read.
         OfflineError: the text of a task is neither here nor reachable.
     """
     cache = mteb.ResultCache(output)
@@ -83,18 +86,23 @@ def run(model: MtebModel, chosen: Sequence[AbsTask], output: Path) -> list[Score
             found = mteb.evaluate(
                 model, task, cache=cache, encode_kwargs={"batch_size": BATCH}, show_progress_bar=False
             )
-        except ConnectionError as error:
+        except (ConnectionError, httpx.HTTPError, RequestException) as error:
             raise OfflineError(f"mteb's {name}: {one_line(error)}") from error
         except (ConfigError, DataError):
             raise
         except (ValueError, LookupError) as error:
+            if task.data_loaded:  # the fault is in the code, not in the data
+                raise
             raise DataError(f"mteb's {name}: {one_line(error)}") from error
+        if found.exceptions:
+            raise DataError(f"mteb's {name}: {found.exceptions[0].exception}")
         logger.info("%s: %s", name, path)
         (result,) = found.task_results
         scores += [
             Score(name, split, score["hf_subset"], task.metadata.main_score, score["main_score"])
             for split, subsets in result.scores.items()
             for score in subsets
+            if score["hf_subset"] in task.hf_subsets
         ]
     return scores
 

@@ -15,6 +15,7 @@ from orthoglot.cli.network import allow_hub
 from orthoglot.errors import ConfigError
 
 PREFIX = "mteb:"  # of the name of a task
+METHOD = "seed+oracle"  # that is fitted if none is named
 
 
 def evaluate(
@@ -41,7 +42,7 @@ def evaluate(
         typer.Option(
             help="name in the catalogue, e.g. the first of orthoglot study results --advice; '' for none"
         ),
-    ] = "seed+oracle",
+    ] = METHOD,
     tasks: Annotated[
         str,
         typer.Option(
@@ -67,8 +68,10 @@ def evaluate(
     With --text also with centering and another method. With --tasks the model's scores on tasks of mteb.
     """
     if tasks:
-        if benchmark or text or columns or as_json:
-            raise ConfigError("--tasks: mteb's tasks take no --benchmark, --text, --columns and --json")
+        if benchmark or text or columns or as_json or method != METHOD:
+            raise ConfigError(
+                "--tasks: mteb's tasks take no --benchmark, --text, --columns, --method and --json"
+            )
         languages = [tag for tag in (source_language, target_language) if tag]
         _evaluate_tasks(model, tasks, part, languages, output, device, threads)
         return
