@@ -293,7 +293,8 @@ def step(name: str, number: int, parts: int, archive: Path, home: Path) -> None:
     from collections import Counter
 
     from orthoglot.corpora.pair_spool import PairSpool, write
-    from orthoglot.corpora.prepare import Tally, add_pairs, choose_pairs, prepare, write_counts
+    from orthoglot.corpora.prepare import add_pairs, choose_pairs, prepare, write_counts
+    from orthoglot.study.corpora.tally_file import load_tally, save_tally
     from orthoglot.study.jobs.prepare import PrepareSettings
 
     sources = [{"name": "X", "kind": "opus", "paths": [str(archive)]}]
@@ -308,11 +309,12 @@ def step(name: str, number: int, parts: int, archive: Path, home: Path) -> None:
         case "prepare":
             prepare(settings, output)
         case "clean":
-            add_pairs(settings, spools[number], (), {}, number, parts).save(folders[number] / "tally.json")
-            spools[number].save()
+            save_tally(add_pairs(settings, spools[number], (), {}, number, parts), folders[number])
+            spools[number].lines.save()
+            spools[number].rows.save()
         case "choose":
-            tallies = [Tally.load(folder / "tally.json") for folder in folders]
-            choose_pairs(settings, spools, tallies, chosen).save(chosen / "tally.json")
+            tallies = [*map(load_tally, folders)]
+            save_tally(choose_pairs(settings, spools, tallies, chosen), chosen)
         case "pack":
             written = write(spools, chosen, settings.splits, output, number, parts)
             (chosen / f"{number}.json").write_text(json.dumps(written))
@@ -320,7 +322,7 @@ def step(name: str, number: int, parts: int, archive: Path, home: Path) -> None:
             counts: Counter[str] = Counter()
             for part in range(parts):
                 counts.update(json.loads((chosen / f"{part}.json").read_text()))
-            write_counts(settings, Tally.load(chosen / "tally.json"), counts, output)
+            write_counts(settings, load_tally(chosen), counts, output)
         case "read":
             from orthoglot.formats.sources import read_source
 

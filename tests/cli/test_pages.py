@@ -33,7 +33,7 @@ PAGES = ("README.md", "docs/quick-start.md", "docs/mine.md", "docs/use.md", "doc
 # What is not run here: the network, the workflow (tests/workflow runs it), and what needs its models.
 ELSEWHERE = re.compile(
     r"(git clone|python3 -m venv|\. venv/bin/activate|pip install|orthoglot get|make demo|snakemake|dvc|head) ?"
-    r"|.* models/"
+    r"|.* (models/|--tasks mteb:)"
 )
 PROGRAMS = ("orthoglot ", "python3 ", "make ", "snakemake ")
 OUTPUTS = ("-o", "--output", "--rejected")

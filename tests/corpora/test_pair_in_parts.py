@@ -14,10 +14,11 @@ import pytest
 
 from orthoglot.corpora import pair_spool, spool
 from orthoglot.corpora.pair_spool import PairSpool, write
-from orthoglot.corpora.prepare import Tally, add_pairs, choose_pairs, prepare, write_counts
+from orthoglot.corpora.prepare import add_pairs, choose_pairs, prepare, write_counts
 from orthoglot.errors import DataError
 from orthoglot.formats import kinds
 from orthoglot.formats.base import Source
+from orthoglot.study.corpora.tally_file import load_tally, save_tally
 from orthoglot.study.jobs.prepare import PrepareSettings
 from orthoglot.text import bitext, shifts
 from orthoglot.text.bitext import Item, SentencePair, bad_row, write_pairs
@@ -56,19 +57,20 @@ def in_parts(settings: PrepareSettings, jobs: int, folder: Path) -> dict[str, by
     for job, part in enumerate(parts):
         part.mkdir(parents=True)
         own = PairSpool(part, settings.splits)
-        add_pairs(settings, own, ["set", "other"], BENCHMARK, job, jobs).save(part / "tally.json")
-        own.save()
-    tallies = [Tally.load(part / "tally.json") for part in parts]
+        save_tally(add_pairs(settings, own, ["set", "other"], BENCHMARK, job, jobs), part)
+        own.lines.save()
+        own.rows.save()
+    tallies = [*map(load_tally, parts)]
     spools = [PairSpool(part, settings.splits, keep=True) for part in parts]
     chosen, output = folder / "chosen", folder / "out"
     chosen.mkdir()
     output.mkdir()
-    choose_pairs(settings, spools, tallies, chosen).save(chosen / "tally.json")
+    save_tally(choose_pairs(settings, spools, tallies, chosen), chosen)
     written: Counter[str] = Counter()
     for job in range(jobs):
         spools = [PairSpool(part, settings.splits, keep=True) for part in parts]
         written.update(write(spools, chosen, settings.splits, output, job, jobs))
-    write_counts(settings, Tally.load(chosen / "tally.json"), written, output)
+    write_counts(settings, load_tally(chosen), written, output)
     return {path.name: path.read_bytes() for path in output.iterdir()}
 
 

@@ -55,11 +55,6 @@ class PairSpool:
         lines = [f"{source}\t{target}\n" for source, target in zip(*sides, strict=True)]
         self.lines.add(rows["order"], lines)
 
-    def save(self) -> None:
-        """Write what is in memory."""
-        self.lines.save()
-        self.rows.save()
-
 
 def choose(
     spools: Sequence[PairSpool], cleaning: CleaningSettings, folder: Path, dropped: Counter[str]

@@ -46,7 +46,6 @@ from orthoglot.text.shifts import (
 from orthoglot.text.splitting import SPLITS, SplitSettings
 
 EMPTY: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-TALLY = "tally.json"  # of a job that adds pairs, or chooses
 logger = logging.getLogger(__name__)
 
 
@@ -67,21 +66,9 @@ class Tally:
     dropped: Counter[str] = field(default_factory=Counter)  # by reason
     overlaps: Counter[str] = field(default_factory=Counter)  # by benchmark
     runs: list[list[Run]] = field(default_factory=list)  # of each source
-    # of each source: windows, and the states before them
-    states: list[list[tuple[int, int]]] = field(default_factory=list)
-
-    def save(self, path: Path) -> None:
-        """Write it as JSON."""
-        path.write_text(json.dumps(vars(self)), encoding="utf-8")
-
-    @classmethod
-    def load(cls, path: Path) -> Tally:
-        """What `save` has written."""
-        values = json.loads(path.read_text(encoding="utf-8"))
-        read, dropped, overlaps = (Counter(values[name]) for name in ("read", "dropped", "overlaps"))
-        runs = [[Run(*run) for run in of_source] for of_source in values["runs"]]
-        states = [[(number, state) for number, state in of_source] for of_source in values["states"]]
-        return cls(read, dropped, overlaps, runs, states)
+    states: list[list[tuple[int, int]]] = field(
+        default_factory=list
+    )  # of each source: windows, states before them
 
 
 def prepare(
@@ -155,7 +142,7 @@ def _windows(settings: PrepareSettings, source: Source, runs: list[Run], turns: 
     if turns.job:
         return iter(())
     judge_all = partial(without_runs, runs=runs, realign=realign) if drop else iter
-    return windows(read_source(source, *languages, judge_all))
+    return windows(read_source(source, *languages, judge_all), Turns())
 
 
 def choose_pairs(

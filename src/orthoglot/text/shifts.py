@@ -89,9 +89,6 @@ class Turns(NamedTuple):
         return window // TURN % self.jobs == self.job
 
 
-ALL = Turns()
-
-
 class Window(NamedTuple):
     """What a job reads of a text at once."""
 
@@ -170,7 +167,7 @@ def outside(runs: Sequence[Run], n: int) -> np.ndarray:
     return rows
 
 
-def windows(items: Iterator[Item], turns: Turns = ALL) -> Iterator[Window]:
+def windows(items: Iterator[Item], turns: Turns) -> Iterator[Window]:
     """The windows of a text that a job has, as they are."""
     for number, block in enumerate(blocks(items)):
         if turns.has(number):
@@ -188,12 +185,12 @@ def without_runs(items: Iterator[Item], runs: list[Run], *, realign: bool = Fals
         realign: Whether the sources of a shifted run get the targets that translate them. Pairs of its ends that
             nothing is known of are left out.
     """
-    for window in windows_without_runs(items, runs, realign=realign):
+    for window in windows_without_runs(items, runs, Turns(), realign=realign):
         yield from window.items
 
 
 def windows_without_runs(
-    items: Iterator[Item], runs: list[Run], turns: Turns = ALL, *, realign: bool = False
+    items: Iterator[Item], runs: list[Run], turns: Turns, *, realign: bool = False
 ) -> Iterator[Window]:
     """The windows of a text that a job has, as `without_runs` makes them.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from orthoglot.corpora.pair_spool import PairSpool
-from orthoglot.corpora.prepare import TALLY, Tally, choose_pairs
+from orthoglot.corpora.prepare import choose_pairs
+from orthoglot.study.corpora.tally_file import load_tally, save_tally
 from orthoglot.study.jobs.job import Job
 from orthoglot.study.jobs.prepare import PrepareSettings
 
@@ -17,7 +18,6 @@ def run(job: Job) -> None:
     def work(output: Path) -> None:
         parts = job.folders("parts")
         spools = [PairSpool(part, settings.splits, keep=True) for part in parts]
-        tallies = [Tally.load(part / TALLY) for part in parts]
-        choose_pairs(settings, spools, tallies, output).save(output / TALLY)
+        save_tally(choose_pairs(settings, spools, [*map(load_tally, parts)], output), output)
 
     job.run(work)

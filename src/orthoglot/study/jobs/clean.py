@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from orthoglot.corpora.pair_spool import PairSpool
-from orthoglot.corpora.prepare import TALLY, add_pairs
+from orthoglot.corpora.prepare import add_pairs
 from orthoglot.settings import Count
 from orthoglot.study.benchmarks.collected import sentence_keys
+from orthoglot.study.corpora.tally_file import save_tally
 from orthoglot.study.jobs.job import Job
 from orthoglot.study.jobs.prepare import PrepareSettings
 
@@ -29,7 +30,8 @@ def run(job: Job) -> None:
         spool = PairSpool(output, settings.splits)
         turn = settings.number - 1, settings.parts
         tally = add_pairs(settings, spool, names, sentence_keys(benchmarks), *turn)
-        spool.save()
-        tally.save(output / TALLY)
+        spool.lines.save()
+        spool.rows.save()
+        save_tally(tally, output)
 
     job.run(work)

@@ -15,6 +15,7 @@ from orthoglot.corpora import prepare
 from orthoglot.corpora.pair_spool import WRITTEN
 from orthoglot.study.benchmarks.collected import sentence_keys
 from orthoglot.study.corpora.base import AnySource
+from orthoglot.study.corpora.tally_file import load_tally
 from orthoglot.study.jobs.job import Job
 
 
@@ -39,7 +40,7 @@ def run(job: Job) -> None:
             written.update(json.loads((folder / WRITTEN).read_text(encoding="utf-8")))
             for file in folder.glob("*.zst"):
                 link(file, output / file.name)
-        tally = prepare.Tally.load(job.folder("chosen") / prepare.TALLY)
+        tally = load_tally(job.folder("chosen"))
         prepare.write_counts(settings, tally, written, output)
 
     job.run(put_together)
