@@ -15,6 +15,7 @@ WHOLE = {
     "languages",
     "max_pairs",
     "packages",
+    "pair_parts",
     "pairs",
     "recipes",
     "segmenters",

@@ -28,6 +28,7 @@ APART = ("gpu", "mteb", "opusfilter")
 # Modules that are for the users of an extra alone.
 OF_AN_EXTRA = {
     "src/orthoglot/apply/mteb_model.py": "mteb",
+    "src/orthoglot/apply/mteb_tasks.py": "mteb",
     "src/orthoglot/apply/opusfilter_class.py": "opusfilter",
 }
 
@@ -276,6 +277,7 @@ for name in {modules}:
 """
     assert run("python", "-c", lacking).splitlines() == [
         "orthoglot.apply.mteb_model mteb",
+        "orthoglot.apply.mteb_tasks mteb",
         "orthoglot.apply.opusfilter_class opusfilter",
     ]
 

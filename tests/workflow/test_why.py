@@ -102,7 +102,7 @@ def test_every_rule_reads_exactly_the_folders_of_the_plan() -> None:
     }
     made["results"] = next(rule for rule in rules if 'job_of("results")' in rule)
     made["tables/[^/]+"] = next(rule for rule in rules if "job=job_of(folder)" in rule)
-    assert len(made) == len(rules) == 29
+    assert len(made) == len(rules) == 32
     values = shipped_values()
     jobs = [*Plan(config.check(values)).jobs.values()]
     values["presets"]["mini"]["decomposition"]["stacked"] = True

@@ -11,7 +11,6 @@ import numpy as np
 from orthoglot.decomposers.base import unit
 from orthoglot.search.exact_or_cells import search
 from orthoglot.search.margins import mine
-from orthoglot.statistics.records import P_AT_1
 from orthoglot.statistics.weighted import Metric, column
 from orthoglot.study.benchmarks.kinds import hard_negatives
 from orthoglot.study.benchmarks.kinds.hard_negatives import HardNegativeSet
@@ -23,7 +22,7 @@ from orthoglot.usable_vectors import usable
 TITLE = "Retrieval among hard negatives"
 QUESTION = "How many sentences have their translation as best candidate, also among changed ones of the translations?"
 BETTER = RETRIEVAL
-MEASURES = {"hard-negatives": (Metric(P_AT_1, column(0)), Metric("P@1:without", column(1)))}
+MEASURES = {"hard-negatives": (Metric("P@1:hard", column(0)), Metric("P@1:without", column(1)))}
 NEIGHBOURS = 4
 
 
@@ -31,9 +30,10 @@ NEIGHBOURS = 4
 class HardNegatives:
     """One language's sentences, whose translations are looked for by ratio margin.
 
-    P@1 among translations and negatives, which is 100 - xsim++, and among translations alone, 100 - xsim; 0 to 100,
-    chance 100 / (N + M) of the first. Higher is better for the meaning view. Facts count the errors by what was
-    changed; "misaligned" is the translation of another sentence, or a negative of one, "without-margin" no candidate.
+    P@1:hard among translations and negatives, which is 100 - xsim++, and P@1:without among translations alone,
+    100 - xsim; 0 to 100, chance 100 / (N + M) of the first. Higher is better for the meaning view. Facts count the
+    errors by what was changed; "misaligned" is the translation of another sentence, or a negative of one,
+    "without-margin" no candidate.
 
     Source: docs/papers.md#protocol-hard-negatives.
     """
