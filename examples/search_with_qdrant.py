@@ -56,10 +56,10 @@ class Texts:
         for code in [key.removeprefix(MEAN) for key in about if key.startswith(MEAN)]:
             points, after = [], 0
             while after is not None:
-                found = self.client.scroll(
+                page, after = self.client.scroll(
                     earlier, self.only(code), limit=1000, offset=after or None, with_vectors=["sentence"]
                 )
-                points, after = points + found[0], found[1]
+                points += page
             sentence = np.array([point.vector["sentence"] for point in points], dtype=np.float32)
             self.add(name, code, [point.payload["text"] for point in points], sentence)
         self.switch(name)
@@ -67,7 +67,7 @@ class Texts:
     def searched(self) -> str | None:
         """The name of the collection that people search, if there is one."""
         aliases = self.client.get_aliases().aliases
-        return next((one.collection_name for one in aliases if one.alias_name == TEXTS), None)
+        return next((alias.collection_name for alias in aliases if alias.alias_name == TEXTS), None)
 
     def current(self, anew: bool = False) -> tuple[str, dict[str, Any]]:
         """The collection that people search and its metadata, refused if it is of another model (another encoder)."""
@@ -87,10 +87,10 @@ class Texts:
         if name != self.searched():
             self.client.delete_collection(name)  # of an earlier time, or of an interrupted call
             searched = models.VectorParams(size=dim, distance=models.Distance.COSINE)
-            kept = models.VectorParams(size=dim, distance=models.Distance.DOT, on_disk=True)
-            kept.hnsw_config = models.HnswConfigDiff(m=0)  # no index: it is not searched
+            sentence = models.VectorParams(size=dim, distance=models.Distance.DOT, on_disk=True)
+            sentence.hnsw_config = models.HnswConfigDiff(m=0)  # no index: it is not searched
             about = {"model": self.model.identity, "encoder": self.model.decomposer.identity}
-            self.client.create_collection(name, {"meaning": searched, "sentence": kept}, metadata=about)
+            self.client.create_collection(name, {"meaning": searched, "sentence": sentence}, metadata=about)
         self.client.create_payload_index(name, "language", models.PayloadSchemaType.KEYWORD)
         return name
 

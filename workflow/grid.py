@@ -220,10 +220,8 @@ class Grid:
                 f"presets.{self.name}: near_duplicates compares all of {pair} in one job; set it to 0, or take {pair} "
                 "out of pair_parts"
             )
-        home, about = (
-            f"preparing/{self.name}/{pair}",
-            settings | {"sources": [source for _, source in sources]},
-        )
+        home = f"preparing/{self.name}/{pair}"
+        about = settings | {"sources": [source for _, source in sources]}
         turns = {str(number): {"number": number, "parts": parts} for number in range(1, parts + 1)}
         read = [
             self._cleaned("clean", f"{home}/parts/{name}", sources, settings | turn, before)

@@ -41,23 +41,13 @@ def add_mining(grid: Grid) -> None:
         neighbours = _neighbours_in_cells(grid, settings, sorted_parts, centre)
     else:
         neighbours = _neighbours(grid, settings, vectors, centre)
-    chosen = {
-        "parts",
-        "cells",
-        "probes",
-        "precision",
-        "neighborhood",
-        "margin",
-        "retrieval",
-        "threshold",
-        "best",
-        "numbers",
-    }
+    size = {"parts", "cells", "probes"}
+    chosen = {"precision", "neighborhood", "margin", "retrieval", "threshold", "best", "numbers"}
     about = {"languages": [settings.source_language, settings.target_language]}
     grid.add(
         "mine",
         result,
-        about | settings.model_dump(include=chosen),
+        about | settings.model_dump(include=size | chosen),
         inputs={**both, **neighbours, "centre": centre},
     )
 

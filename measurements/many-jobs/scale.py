@@ -35,11 +35,12 @@ DREAM_1024, DREAM_ORACLE_1024, MEAT_1024, MEAT_ORACLE_1024 = 0.000923, 0.00111, 
 SEED_EPOCH = 4.13
 EPOCHS, BATCH = 40, 512  # the epochs are assumed
 # Mining by cells of 384 numbers, 3 looked up, measurements/fixed-cells/README.md. Processor seconds of k-means for
-# 10,000 cells; of a million, 100 times the sample meets 10 times the centres of a level. Vectors a processor second:
-# to the nearest of a million centres, the rest of sorting, compared with 1,000 a cell (a tenth of that with 100), and
-# collected. Pairs a second; blocks that a sentence is in, of 200, and bytes of its candidates in each.
+# 10,000 cells; of a million, 100 times the sample meets 10 times the centres of a level. Vectors a processor second: to
+# the nearest of a million centres, sorted by those of 10,000, compared with 1,000 a cell (a tenth of that with 100),
+# and collected, each with the start of its jobs. Pairs a second; blocks that a sentence is in, of 200, and bytes of its
+# candidates in each.
 KMEANS, MORE = 20, 100 * 10
-TO_CENTRES, SORTED, COMPARED, COLLECTED, PAIRED = 2_000, 17_000, 8_100 / 10, 330_000, 75_000
+TO_CENTRES, SORTED, COMPARED, COLLECTED, PAIRED = 2_000, 8_800, 8_100 / 10, 27_000, 76_000
 BY_CELLS = TO_CENTRES, SORTED, COMPARED, COLLECTED
 IN_BLOCKS, CANDIDATES = 2.6, 136
 # Of 200 parts of each side and 200 blocks, with their receipts: text, vectors, sorted, neighbours, and of blocks.

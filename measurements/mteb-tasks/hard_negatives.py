@@ -34,28 +34,28 @@ WORD = re.compile(rf"\b({'|'.join(OPPOSITE)})\b")
 
 def negated(sentence: str, *_: object) -> Iterator[str]:
     """With a negation put in or taken out, or a word for its opposite."""
-    for found in AUXILIARY.finditer(sentence):
-        verb, negation = found.groups()
-        yield sentence[: found.start()] + (verb if negation else f"{verb} not") + sentence[found.end() :]
-    for found in WORD.finditer(sentence):
-        yield sentence[: found.start()] + OPPOSITE[found[0]] + sentence[found.end() :]
+    for match in AUXILIARY.finditer(sentence):
+        verb, negation = match.groups()
+        yield sentence[: match.start()] + (verb if negation else f"{verb} not") + sentence[match.end() :]
+    for match in WORD.finditer(sentence):
+        yield sentence[: match.start()] + OPPOSITE[match[0]] + sentence[match.end() :]
 
 
 def renumbered(sentence: str, draws: random.Random, _: object) -> Iterator[str]:
     """With another number of as many digits."""
-    for found in NUMBER.finditer(sentence):
-        least = 10 ** (len(found[0]) - 1) if len(found[0]) > 1 else 0
-        number = found[0]
-        while number == found[0]:
-            number = str(draws.randrange(least, 10 ** len(found[0])))
-        yield sentence[: found.start()] + number + sentence[found.end() :]
+    for match in NUMBER.finditer(sentence):
+        least = 10 ** (len(match[0]) - 1) if len(match[0]) > 1 else 0
+        number = match[0]
+        while number == match[0]:
+            number = str(draws.randrange(least, 10 ** len(match[0])))
+        yield sentence[: match.start()] + number + sentence[match.end() :]
 
 
 def renamed(sentence: str, draws: random.Random, names: Sequence[str]) -> Iterator[str]:
     """With the name of another sentence."""
-    for found in ENTITY.finditer(sentence):
+    for match in ENTITY.finditer(sentence):
         others = [name for name in names if name not in sentence]
-        yield sentence[: found.start()] + draws.choice(others) + sentence[found.end() :]
+        yield sentence[: match.start()] + draws.choice(others) + sentence[match.end() :]
 
 
 RULES = {"negation": negated, "number": renumbered, "entity": renamed}
@@ -65,14 +65,14 @@ def negatives(sentences: Sequence[str], seed: int = 1) -> dict[str, dict[str, st
     """{negative: {"src": its sentence, "errtype": the rule}}, none of them a sentence of the text."""
     draws = random.Random(seed)
     names = sorted({name for sentence in sentences for name in ENTITY.findall(sentence)})
-    known, found = set(sentences), {}
+    known, changes = set(sentences), {}
     for sentence in sentences:
         for rule, change in RULES.items():
             changed = list(dict.fromkeys(change(sentence, draws, names)))
             for negative in draws.sample(changed, min(EACH, len(changed))):
                 if negative not in known:
-                    found.setdefault(negative, {"src": sentence, "errtype": rule})
-    return found
+                    changes.setdefault(negative, {"src": sentence, "errtype": rule})
+    return changes
 
 
 def main() -> None:

@@ -213,22 +213,24 @@ def changed(model: Model, shared: Path) -> Iterator[dict]:
     """FLORES, with hard negatives by our rules."""
     text = flores(shared).subsets["parallel"]
     english = text["eng_Latn"]
-    found = negatives(english)
+    changed_ones = negatives(english)
     rows_of = {sentence: row for row, sentence in enumerate(english)}
-    changes = [about["errtype"] for about in found.values()]
-    of = [rows_of[about["src"]] for about in found.values()]
+    changes = [about["errtype"] for about in changed_ones.values()]
+    of = [rows_of[about["src"]] for about in changed_ones.values()]
     scored: dict[tuple[str, str], Scores] = {}
     errors: dict[str, dict[str, int]] = {part: {} for part in PARTS}
     for part in PARTS:
         for name in FLORES[1:]:
-            texts = HardNegativeSet("flores", CODES[name], "en", text[name], english, [*found], changes, of)
+            texts = HardNegativeSet(
+                "flores", CODES[name], "en", text[name], english, [*changed_ones], changes, of
+            )
             task = hard.HardNegatives("hard-negatives", texts)
             vectors = {side: model.encode(sentences, part) for side, (sentences, _) in task.sides().items()}
             result = task.score(vectors)
             scored[CODES[name], part] = Scores(result.scores[f"{CODES[name]}->en"], task.keys())
             for change, count in result.facts["errors"].items():
                 errors[part][change] = errors[part].get(change, 0) + count
-    source = f"{len(english)} lines of FLORES-200 devtest, {len(found)} negatives by our rules"
+    source = f"{len(english)} lines of FLORES-200 devtest, {len(changed_ones)} negatives by our rules"
     for place, metric in enumerate(hard.MEASURES["hard-negatives"]):
         yield from records("hard-negatives", source, metric.name, scored, place)
     for part, counted in errors.items():

@@ -142,6 +142,30 @@ def test_jobs_that_are_cancelled_or_killed_change_no_byte(
     assert cluster.submitted() >= done + LOST // 2
 
 
+def run_with_losses(
+    workspace: Workspace, cluster: SlurmCluster, draw: random.Random, folder: str, after: int, *words: str
+) -> list[str]:
+    """Give a command until it ends well, while half of `LOST` jobs are cancelled or killed; which ones they were.
+
+    One is lost when `after` more results are in the folder.
+    """
+    lost: list[str] = []
+    for _ in range(20):
+        process = workspace.start(*cluster.inside, *WITHOUT, *words)
+        while process.poll() is None:
+            running = cluster.jobs("RUNNING")
+            done = len(list(workspace.folder.glob(f"{folder}/**/receipt/*.json")))
+            if running and len(lost) < LOST // 2 and done >= after * len(lost):
+                lost.append(draw.choice(running))
+                (cluster.kill if draw.random() < 0.5 else cluster.cancel)(lost[-1])
+            time.sleep(draw.uniform(1, 6))
+        text = process.finish()
+        if process.returncode == 0:
+            break
+    assert process.returncode == 0, text
+    return lost
+
+
 def test_mining_whose_jobs_are_cancelled_or_killed_gives_the_bytes_of_one_command(
     fresh: Workspace, cluster: SlurmCluster, tmp_path: Path
 ) -> None:
@@ -150,21 +174,8 @@ def test_mining_whose_jobs_are_cancelled_or_killed_gives_the_bytes_of_one_comman
     texts = "texts/en text.txt", "texts/gn.txt"
     write_texts(*(workspace.folder / text for text in texts), 8_500)
     given = f"source={texts[0]}", f"target={texts[1]}", "parts=2", "model=texts/model", "device=cpu"
-    lost: list[str] = []
-    for _ in range(20):
-        process = workspace.start(*cluster.inside, *WITHOUT, "mined", "--config", *given)
-        while process.poll() is None:
-            running = cluster.jobs("RUNNING")
-            done = len(list(workspace.folder.glob("mining/**/receipt/*.json")))
-            # The losses are spread over the fifteen jobs before the last.
-            if running and len(lost) < LOST // 2 and done >= 4 * len(lost):
-                lost.append(draw.choice(running))
-                (cluster.kill if draw.random() < 0.5 else cluster.cancel)(lost[-1])
-            time.sleep(draw.uniform(3, 10))
-        text = process.finish()
-        if process.returncode == 0:
-            break
-    assert process.returncode == 0, text
+    # The losses are spread over the fifteen jobs before the last.
+    lost = run_with_losses(workspace, cluster, draw, "mining", 4, "mined", "--config", *given)
     assert len(lost) >= 3
     command = "orthoglot", "mine", *texts, "--model", "texts/model", "--device", "cpu", "--threads", "1"
     workspace.run(*command, "-o", "one.tsv")
@@ -179,19 +190,7 @@ def test_a_language_pair_in_parts_whose_jobs_are_cancelled_or_killed_has_the_byt
     write_corpora(workspace, 60_000)
     one = workspace.copy(tmp_path / "one")
     workspace.edit(presets__mini__pair_parts={"en-de": 3})
-    lost: list[str] = []
-    for _ in range(20):
-        process = workspace.start(*cluster.inside, *WITHOUT, "--", FOLDER)
-        while process.poll() is None:
-            running = cluster.jobs("RUNNING")
-            if running and len(lost) < LOST // 2:
-                lost.append(draw.choice(running))
-                (cluster.kill if draw.random() < 0.5 else cluster.cancel)(lost[-1])
-            time.sleep(draw.uniform(1, 6))
-        text = process.finish()
-        if process.returncode == 0:
-            break
-    assert process.returncode == 0, text
+    lost = run_with_losses(workspace, cluster, draw, "preparing", 0, "--", FOLDER)
     assert len(lost) == LOST // 2
     one.run(*LOCAL, "--", FOLDER)
     names = {path.name for path in (one.folder / FOLDER).iterdir() if path.is_file()}

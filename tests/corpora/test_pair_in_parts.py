@@ -6,7 +6,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +56,10 @@ def in_parts(settings: PrepareSettings, jobs: int, folder: Path) -> dict[str, by
     parts = [folder / f"part{job}" for job in range(jobs)]
     for job, part in enumerate(parts):
         part.mkdir(parents=True)
-        own = PairSpool(part, settings.splits)
-        save_tally(add_pairs(settings, own, ["set", "other"], BENCHMARK, job, jobs), part)
-        own.lines.save()
-        own.rows.save()
+        spool_of_part = PairSpool(part, settings.splits)
+        save_tally(add_pairs(settings, spool_of_part, ["set", "other"], BENCHMARK, job, jobs), part)
+        spool_of_part.lines.save()
+        spool_of_part.rows.save()
     tallies = [*map(load_tally, parts)]
     spools = [PairSpool(part, settings.splits, keep=True) for part in parts]
     chosen, output = folder / "chosen", folder / "out"
@@ -167,9 +167,9 @@ def test_each_window_is_one_jobs_and_they_are_in_order(jobs: int, monkeypatch: p
         whole = [*shifts.without_runs(iter(items), runs)]
         windows, all_runs = [], []
         for job in range(jobs):
-            own: list[shifts.Run] = []
-            windows += [*windows_without_runs(iter(items), own, Turns(job, jobs))]
-            all_runs += own
+            runs_of_job: list[shifts.Run] = []
+            windows += [*windows_without_runs(iter(items), runs_of_job, Turns(job, jobs))]
+            all_runs += runs_of_job
         assert [*chain.from_iterable(w.items for w in sorted(windows, key=lambda w: w.number))] == whole
         assert joined(all_runs) == runs
         states = {(window.number, window.state) for window in windows}
@@ -184,7 +184,7 @@ def test_a_job_that_cannot_tell_whether_its_first_lines_are_parallel_says_so(
     for name, value in (("WINDOW", 100), ("OVERLAP", 20), ("TURN", 2)):
         monkeypatch.setattr(shifts, name, value)
     numbers = random.Random(2).sample(range(10**6), 80)
-    pairs = [SentencePair(f"a {a}", f"b {b}") for a, b in zip(numbers[1:], numbers, strict=False)]
+    pairs = [SentencePair(f"a {a}", f"b {b}") for b, a in pairwise(numbers)]
     pairs += [SentencePair("..", "..")] * 140
     pairs += [SentencePair(f"c {n}", f"d {n}") for n in numbers]
     write_pairs(tmp_path / "a.tsv.gz", pairs)

@@ -83,7 +83,7 @@ def run(model: MtebModel, chosen: Sequence[AbsTask], output: Path) -> list[Score
         except ValueError as error:
             raise DataError(f"{path}: no result of mteb ({one_line(error)}); remove it") from error
         try:
-            found = mteb.evaluate(
+            results = mteb.evaluate(
                 model, task, cache=cache, encode_kwargs={"batch_size": BATCH}, show_progress_bar=False
             )
         except (ConnectionError, httpx.HTTPError, RequestException) as error:
@@ -94,10 +94,10 @@ def run(model: MtebModel, chosen: Sequence[AbsTask], output: Path) -> list[Score
             if task.data_loaded:  # the fault is in the code, not in the data
                 raise
             raise DataError(f"mteb's {name}: {one_line(error)}") from error
-        if found.exceptions:
-            raise DataError(f"mteb's {name}: {found.exceptions[0].exception}")
+        if results.exceptions:
+            raise DataError(f"mteb's {name}: {results.exceptions[0].exception}")
         logger.info("%s: %s", name, path)
-        (result,) = found.task_results
+        (result,) = results.task_results
         scores += [
             Score(name, split, score["hf_subset"], task.metadata.main_score, score["main_score"])
             for split, subsets in result.scores.items()

@@ -22,8 +22,7 @@ from orthoglot.text.hashes import hashes
 from orthoglot.text.keys import key_of_line, normalised
 from orthoglot.text.splitting import SPLITS, Split, SplitSettings, split_and_order
 
-# What is kept of a pair: where it comes, what its duplicates share, where it was read, characters of its sides, its
-# split.
+# Of a pair: where it comes, what its duplicates share, where it was read, characters of its sides, its split.
 ROW = np.dtype([("order", "<u8"), ("key", "<u8"), ("place", "<u8"), ("sizes", "<i4", 2), ("split", "u1")])
 # Files of `choose`, and of the job that calls `write`.
 KEPT, COUNTS, WRITTEN = "kept", "counts.npy", "written.json"

@@ -30,19 +30,8 @@ from orthoglot.formats.base import Source
 from orthoglot.formats.sources import read_source, read_windows
 from orthoglot.languages import parse_pair
 from orthoglot.settings import Settings
+from orthoglot.text import shifts
 from orthoglot.text.bitext import LeftOut, SentencePair, blocks
-from orthoglot.text.shifts import (
-    LEFT,
-    REALIGNED,
-    Run,
-    Turns,
-    Window,
-    joined,
-    said,
-    windows,
-    windows_without_runs,
-    without_runs,
-)
 from orthoglot.text.splitting import SPLITS, SplitSettings
 
 EMPTY: Mapping[str, tuple[str, ...]] = MappingProxyType({})
@@ -65,7 +54,7 @@ class Tally:
     read: Counter[str] = field(default_factory=Counter)  # by source
     dropped: Counter[str] = field(default_factory=Counter)  # by reason
     overlaps: Counter[str] = field(default_factory=Counter)  # by benchmark
-    runs: list[list[Run]] = field(default_factory=list)  # of each source
+    runs: list[list[shifts.Run]] = field(default_factory=list)  # of each source
     states: list[list[tuple[int, int]]] = field(
         default_factory=list
     )  # of each source: windows, states before them
@@ -108,7 +97,7 @@ def add_pairs(
     job: int = 0,
     jobs: int = 1,
 ) -> Tally:
-    """Add the pairs that stay of the windows that are those of one job, from 0; for other arguments see `prepare`.
+    """Add the pairs that stay of one job's windows; jobs count from 0. For other arguments see `prepare`.
 
     A source with `max_pairs` is read by one job.
     """
@@ -116,9 +105,9 @@ def add_pairs(
     languages = parse_pair(settings.pair)
     cleaner = Cleaner(settings.cleaning, languages, {"benchmark": banned}, tally.dropped, tally.overlaps)
     for place, source in enumerate(settings.sources):
-        runs: list[Run] = []
+        runs: list[shifts.Run] = []
         states = []
-        for window in _windows(settings, source, runs, Turns((job - place) % jobs, jobs)):
+        for window in _windows(settings, source, runs, shifts.Turns((job - place) % jobs, jobs)):
             states.append((window.number, window.state))
             tally.read[source.name] += len(window.items)
             for items in blocks(iter(window.items)):
@@ -132,17 +121,19 @@ def add_pairs(
     return tally
 
 
-def _windows(settings: PrepareSettings, source: Source, runs: list[Run], turns: Turns) -> Iterator[Window]:
+def _windows(
+    settings: PrepareSettings, source: Source, runs: list[shifts.Run], turns: shifts.Turns
+) -> Iterator[shifts.Window]:
     """The windows of a source that are a job's."""
     languages, drop = parse_pair(settings.pair), settings.cleaning.drop_shifted
     realign = settings.cleaning.realign
     if not source.max_pairs:
-        judge = partial(windows_without_runs, runs=runs, realign=realign) if drop else windows
+        judge = partial(shifts.windows_without_runs, runs=runs, realign=realign) if drop else shifts.windows
         return read_windows(source, *languages, partial(judge, turns=turns))
     if turns.job:
         return iter(())
-    judge_all = partial(without_runs, runs=runs, realign=realign) if drop else iter
-    return windows(read_source(source, *languages, judge_all), Turns())
+    judge_all = partial(shifts.without_runs, runs=runs, realign=realign) if drop else iter
+    return shifts.windows(read_source(source, *languages, judge_all), shifts.Turns())
 
 
 def choose_pairs(
@@ -164,11 +155,11 @@ def choose_pairs(
                 f"{settings.pair}, {source.name}: a job cannot tell whether its first lines are parallel; divide the "
                 "pair among more or fewer jobs"
             )
-        runs = joined(chain.from_iterable(part.runs[place] for part in tallies))
+        runs = shifts.joined(chain.from_iterable(part.runs[place] for part in tallies))
         tally.runs.append(runs)
         if runs:
-            done = REALIGNED if settings.cleaning.realign else LEFT
-            logger.warning("%s, %s: %s", settings.pair, source.name, said(runs, done))
+            done = shifts.REALIGNED if settings.cleaning.realign else shifts.LEFT
+            logger.warning("%s, %s: %s", settings.pair, source.name, shifts.said(runs, done))
     choose(spools, settings.cleaning, folder, tally.dropped)
     if not np.load(folder / COUNTS)[:, 1].any():
         raise DataError(
@@ -181,7 +172,7 @@ def write_counts(settings: PrepareSettings, tally: Tally, written: Mapping[str, 
     """Write counts.json, of the tallies and of what `write` returns of all jobs together."""
     kept = {split: written[split] for split in SPLITS}
     dropped = {**tally.dropped, **{name: written[name] for name in written.keys() - kept.keys()}}
-    runs: dict[str, list[Run]] = {}
+    runs: dict[str, list[shifts.Run]] = {}
     for source, of_source in zip(settings.sources, tally.runs, strict=True):
         if of_source:
             runs.setdefault(source.name, []).extend(of_source)

@@ -21,13 +21,8 @@ from orthoglot.search.neighbours import EQUAL, GRID, Lists, Nearest, cosines, gr
 from orthoglot.study.mining.parts import VECTORS, best_of
 from orthoglot.text.bitext import SIDES
 
-CENTRES, PROBES, ROWS, HIGHEST, BEGINS = (
-    "centres.faiss",
-    "probes.npy",
-    "rows.npy",
-    "highest.npy",
-    "begins.npy",
-)
+CENTRES, HIGHEST = "centres.faiss", "highest.npy"
+PROBES, ROWS, BEGINS = "probes.npy", "rows.npy", "begins.npy"
 # Sentences for each centre that k-means is given.
 FOR_EACH = 50
 # From so many cells on, a graph (HNSW) finds the nearest centres, as faiss advises; its links, and nodes in view.
@@ -68,8 +63,8 @@ def learn(texts: Sequence[np.ndarray], count: int, output: Path) -> None:
             some = rows[start : start + BLOCK]
             seen[place : place + len(some)] = text[some]
             place += len(some)
-    kept = {"min_points_per_centroid": 1, "spherical": True, "seed": SEED}
-    centres, _ = two_level_clustering(seen, math.isqrt(count), count, **kept)
+    options = {"min_points_per_centroid": 1, "spherical": True, "seed": SEED}
+    centres, _ = two_level_clustering(seen, math.isqrt(count), count, **options)
     index: Any = faiss.index_factory(seen.shape[1], f"HNSW{LINKS}" if count >= GRAPH else "Flat")
     if count >= GRAPH:
         index.hnsw.efSearch = IN_VIEW

@@ -86,11 +86,11 @@ def collect(settings: HardNegativeSettings, paths: Paths, output: Path) -> dict[
             (" ".join(negative.split()), str(about["errtype"]), " ".join(about["src"].split()))
             for negative, about in json.loads(b"".join(unpacked(path)).decode()).items()
         ]
-    kept = [row for row in rows if row[2] in known and row[0] not in known]
-    if not kept:
+    pairs = [row for row in rows if row[2] in known and row[0] not in known]
+    if not pairs:
         raise DataError(f"{path}: no negative of a sentence of the text in {settings.pivot}")
-    write_pairs(output / NEGATIVES, [[settings.pivot, "", ""], *kept])
-    return counts | {"negatives": len(kept), "negatives_left_out": len(rows) - len(kept)}
+    write_pairs(output / NEGATIVES, [[settings.pivot, "", ""], *pairs])
+    return counts | {"negatives": len(pairs), "negatives_left_out": len(rows) - len(pairs)}
 
 
 def read(folder: Path) -> list[HardNegativeSet]:

@@ -71,9 +71,9 @@ class HardNegatives:
                 # The same text may be there twice.
                 hits[row, place] = best >= 0 and written[best] == written[row]
                 if place == 0 and not hits[row, place]:
-                    own = best >= n and written[texts.rows[best - n]] == written[row]
-                    other = "misaligned" if best >= 0 else "without-margin"
-                    errors[texts.changes[best - n] if own else other] += 1
+                    changed = best >= n and written[texts.rows[best - n]] == written[row]
+                    cause = "misaligned" if best >= 0 else "without-margin"
+                    errors[texts.changes[best - n] if changed else cause] += 1
         return Result({f"{texts.source}->{texts.pivot}": hits}, {"errors": dict(sorted(errors.items()))})
 
     def facts(self, subset: str) -> dict[str, object]:

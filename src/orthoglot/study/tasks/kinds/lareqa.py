@@ -62,7 +62,7 @@ class AnswerRetrieval:
         pool = np.concatenate([vectors[code] for code in self.pool.candidates])
         there, asked = usable(pool), usable(vectors["question"])
         answering = self.pool.relevant(self.language)
-        found = np.full((len(asked), 2), np.nan)
+        measures = np.full((len(asked), 2), np.nan)
         candidates = unit(pool[there].astype(np.float64))
         place = np.cumsum(there) - 1  # of a sentence among the candidates
         questions = np.flatnonzero(asked)
@@ -73,8 +73,8 @@ class AnswerRetrieval:
             for row, row_cosines in zip(rows.tolist(), similarity, strict=True):
                 relevant = answering[row]
                 if there[relevant].all():
-                    found[row] = self.measured(row_cosines, place, relevant)
-        return Result({self.language: found}, {})
+                    measures[row] = self.measured(row_cosines, place, relevant)
+        return Result({self.language: measures}, {})
 
     def measured(
         self, cosines: np.ndarray, place: np.ndarray, relevant: Sequence[int]
