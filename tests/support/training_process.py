@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 from cut_text import tokens_of
-from kills import kill_at_saves
+from kills import kill_at_saves, wait_at_save
 
 from orthoglot.study.jobs.pretrain import make_encoder
 from orthoglot.study.pretraining import kinds
@@ -28,7 +28,8 @@ def start_training(
     bitext: Sequence[Path],
     place: Path,
     start: Path | None = None,
-    kill_at: Sequence[int] | None = None,
+    kill_at: Sequence[int] = (),
+    wait_at: int | None = None,
 ) -> subprocess.Popen[str]:
     """Train the encoder `toy` in `place`, in two processes where the settings say so.
 
@@ -37,9 +38,10 @@ def start_training(
         bitext: prepared pairs.
         place: gets `encoder`, `state` and `tokens`.
         start: the encoder to start from.
-        kill_at: save after every step, and die after the saves of these numbers; None for neither.
+        kill_at: save after every step, and die after the saves of these numbers, if there are any.
+        wait_at: save after every step, and wait to be killed in the place of the save of this number.
     """
-    return _started([_job(settings, bitext, place, start, kill_at)])
+    return _started([_job(settings, bitext, place, start, kill_at, wait_at)])
 
 
 def train_together(
@@ -63,14 +65,21 @@ def _job(
     bitext: Sequence[Path],
     place: Path,
     start: Path | None = None,
-    kill_at: Sequence[int] | None = None,
+    kill_at: Sequence[int] = (),
+    wait_at: int | None = None,
 ) -> Path:
     """The file that tells the processes what to train."""
     output, job = place / "encoder", place / "job.json"
     output.mkdir(parents=True, exist_ok=True)
     files = [output, place / "state", tokens_of(settings, bitext, place, start), *bitext]
-    values = {"settings": settings.model_dump(), "files": list(map(str, files)), "kill_at": kill_at}
-    job.write_text(json.dumps(values | {"encoders": {"start": str(start)} if start else {}}))
+    values = {
+        "settings": settings.model_dump(),
+        "files": list(map(str, files)),
+        "encoders": {"start": str(start)} if start else {},
+        "kill_at": kill_at,
+        "wait_at": wait_at,
+    }
+    job.write_text(json.dumps(values))
     return job
 
 
@@ -88,7 +97,9 @@ def _wait_for(process: subprocess.Popen[str]) -> None:
 def _train(job: Path) -> None:
     torch.set_num_threads(1)
     values = json.loads(job.read_text())
-    if values["kill_at"] is not None:
+    if values["wait_at"] is not None:
+        wait_at_save(values["wait_at"])
+    if values["kill_at"]:
         kill_at_saves(pytest.MonkeyPatch(), *values["kill_at"])
     output, state, tokens, *bitext = map(Path, values["files"])
     encoders = {role: Path(folder) for role, folder in values["encoders"].items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -106,8 +107,8 @@ SCRIPT = """
 import sys
 from pathlib import Path
 import torch
-from orthoglot.training import loop
-loop.SECONDS_BETWEEN_SAVES, loop.SAVE_SHARE = 0.0, 0
+from kills import wait_at_save
+wait_at_save(8)
 torch.set_num_threads(1)
 from orthoglot.study.finetuning.tune import TuningSettings, fine_tune
 settings = TuningSettings.model_validate_json(Path(sys.argv[1]).read_text())
@@ -144,15 +145,16 @@ def test_a_killed_fine_tuning_goes_on_to_the_same_bytes(encoder: Path, tmp_path:
     for one in ("out", "state"):
         (tmp_path / "killed" / one).mkdir(parents=True)
     places = [tmp_path / "job.json", encoder, tmp_path / "killed/state", tmp_path / "killed/out", folder]
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT, *map(str, places)])
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, *map(str, places)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
     saved = tmp_path / "killed" / "state" / "0" / "0" / "training.pt"
     deadline = time.monotonic() + 120
     while not saved.exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
-    time.sleep(0.3)
-    assert process.poll() is None, "it had ended before it could be killed"
     process.send_signal(signal.SIGKILL)
-    process.wait()
+    assert process.wait() == -signal.SIGKILL
     assert not any((tmp_path / "killed" / "out").iterdir())
     tune("killed")
     for name in ("scores.npz", "facts.json", "made.json", "history.jsonl"):
