@@ -47,3 +47,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'orthoglot' has no attribute {name!r}")
     return getattr(import_module(f"orthoglot.{_LATER[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

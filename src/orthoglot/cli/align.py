@@ -21,7 +21,7 @@ def align(
     model: options.ModelFolder = None,
     source_language: options.Language = None,
     target_language: options.Language = None,
-    part: options.Part = None,
+    part: options.TranslationPart = None,
     margin: options.Margin = "ratio",
     neighborhood: options.Neighborhood = 8,
     threshold: options.Threshold = None,
@@ -70,9 +70,13 @@ def align(
     from orthoglot.apply.documents import document_vectors, links_of, printable, read_folders, row_of
     from orthoglot.apply.mined_file import COLUMNS, about_pairs
     from orthoglot.atomic import write_summary
+    from orthoglot.corpora.swapped_languages import warn_if_swapped
     from orthoglot.progress import EarlyMeter
 
     folders = read_folders(source, target, spoken)
+    documents = folders.pairs.values()
+    texts = [[sentence for pair in documents for sentence in pair[side].sentences] for side in (0, 1)]
+    warn_if_swapped(texts, languages)
     opened = options.open_model(model, device, threads, part, precision)
     arguments: dict[str, Any] = {"margin": margin, "neighborhood": neighborhood, "threshold": threshold}
     arguments |= opened.search

@@ -40,7 +40,7 @@ def calibrate(
     ] = None,
     source_language: options.Language = None,
     target_language: options.Language = None,
-    part: options.Part = None,
+    part: options.TranslationPart = None,
     margin: options.Margin = "ratio",
     retrieval: options.Retrieval = "max",
     neighborhood: options.Neighborhood = 4,

@@ -20,7 +20,7 @@ def mine(
     model: options.ModelFolder = None,
     source_language: options.Language = None,
     target_language: options.Language = None,
-    part: options.Part = None,
+    part: options.TranslationPart = None,
     margin: options.Margin = "ratio",
     retrieval: options.Retrieval = "max",
     neighborhood: options.Neighborhood = 4,
@@ -68,6 +68,7 @@ def mine(
     options.check_lines(*paths)
     options.check_model(model)
     from orthoglot.apply.early_checks import check_best
+    from orthoglot.corpora.swapped_languages import warn_if_swapped
     from orthoglot.formats.rows import check_output, codes_of
     from orthoglot.text.bitext import read_sentences
 
@@ -76,6 +77,7 @@ def mine(
     languages = codes_of(tags)
     check_best(best, retrieval, neighborhood)
     texts = [list(read_sentences(path)) for path in paths]
+    warn_if_swapped(texts, languages)
 
     # Only now the libraries that take seconds.
     from orthoglot.apply import mine as mining
@@ -94,9 +96,11 @@ def mine(
         given = (identity, view, margin, retrieval, neighborhood, own_mean)
         stated = (known.model, known.part, known.margin, known.retrieval, known.neighborhood, known.own_mean)
         if given != stated:
+            names = "model", "part", "margin", "retrieval", "neighborhood", "own mean"
+            values = zip(names, stated, given, strict=True)
+            differences = [f"{name} {theirs}, not {ours}" for name, theirs, ours in values if theirs != ours]
             raise ConfigError(
-                f"{calibration}: made with another model, part, margin, retrieval, neighborhood or --own-mean, or in "
-                "float32 where --precision differs"
+                f"{calibration}: made with {'; '.join(differences)}. Another --precision is another model"
             )
         threshold = known.threshold if threshold is None else threshold
     vector_options: dict[str, Any] = {"part": view, "languages": languages, "own_mean": own_mean}

@@ -54,6 +54,9 @@ Part = Annotated[
     Literal["sentence", "meaning", "language"] | None,
     typer.Option(help="which vectors; meaning, or sentence of an encoder"),
 ]
+TranslationPart = Annotated[
+    Literal["sentence", "meaning"] | None, typer.Option(help="meaning, if there is one")
+]
 Margin = Annotated[
     Literal["ratio", "distance", "absolute"],
     typer.Option(help="a cosine over, or minus, the mean of its neighbours', or as it is"),

@@ -180,4 +180,5 @@ def write_counts(settings: PrepareSettings, tally: Tally, written: Mapping[str, 
     report["runs"] = {name: [run._asdict() for run in of_name] for name, of_name in runs.items()}
     report["benchmarks"] = tally.overlaps
     (output / "counts.json").write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
-    logger.info("%s: read %d, kept %s, dropped %s", settings.pair, tally.read.total(), kept, dropped)
+    said = [", ".join(f"{n} {name}" for name, n in sorted(counts.items()) if n) for counts in (kept, dropped)]
+    logger.info("%s: read %d; kept %s; dropped %s", settings.pair, tally.read.total(), said[0], said[1] or 0)

@@ -1,0 +1,56 @@
+"""Codes of two languages that are given in the wrong order."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from orthoglot.corpora import swapped_languages
+from orthoglot.corpora.swapped_languages import warn_if_swapped
+
+ENGLISH = [
+    "The train to the coast leaves at half past seven every morning.",
+    "She has lived in the old house by the river for twenty years.",
+    "Nobody knows why the museum was closed on Saturday.",
+    "We should write to the council about the broken lights.",
+]
+DUTCH = [
+    "De trein naar de kust vertrekt elke ochtend om half acht.",
+    "Zij woont al twintig jaar in het oude huis aan de rivier.",
+    "Niemand weet waarom het museum op zaterdag gesloten was.",
+    "Wij zouden de gemeente over de kapotte lampen moeten schrijven.",
+]
+
+
+@pytest.mark.parametrize(
+    ("texts", "languages", "warned"),
+    [
+        ((ENGLISH, DUTCH), ("nl", "en"), True),
+        ((ENGLISH, DUTCH), ("en", "nl"), False),
+        ((DUTCH, DUTCH), ("en", "nl"), False),  # one side alone is wrong: not swapped
+        ((ENGLISH[:1] + DUTCH, ENGLISH + DUTCH[:1]), ("en", "nl"), True),
+        ((ENGLISH, DUTCH), ("nl", None), False),
+        ((ENGLISH, DUTCH), ("nl", "gn"), False),  # the identifier does not know Guarani
+        ((ENGLISH, DUTCH), ("bs", "sr"), False),  # and does not tell these apart
+        (([], []), ("nl", "en"), False),
+    ],
+)
+def test_it_warns_where_each_text_seems_to_be_in_the_language_of_the_other(
+    texts: tuple[list[str], list[str]],
+    languages: tuple[str, str],
+    warned: bool,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert warn_if_swapped(texts, languages) is warned
+    said = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert bool(said) is warned
+    assert not said or said[0].startswith(
+        f"the source seems to be in {languages[1]}, and the target in {languages[0]}: "
+    )
+
+
+def test_a_long_text_is_looked_at_in_its_whole_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(swapped_languages, "MOST", 4)
+    assert warn_if_swapped((ENGLISH + DUTCH[:1] * 2, DUTCH * 3), ("nl", "en"))
+    assert not warn_if_swapped((ENGLISH[:1] + DUTCH * 5, DUTCH), ("nl", "en"))
