@@ -319,7 +319,7 @@ class Grid:
             room = output.partition("/")[0]
             home = f"{room}/{self.name}/tokens"
             inputs["tokens"] = [self._tokens(settings, seen, inputs.get("start", []), home)]
-        settled = {"name": name, "encoder": settings.model_dump(exclude={"stands_for"})}
+        settled = {"name": name, "encoder": settings.model_dump(exclude={"map", "stands_for"})}
         return self.add(
             "pretrain", output, settled, selects=self._kinds(settings), inputs=inputs, reads=files
         )
