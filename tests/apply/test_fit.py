@@ -181,7 +181,7 @@ def test_without_an_encoder_the_command_starts_from_the_ready_model(
     monkeypatch: pytest.MonkeyPatch, text: Path, tmp_path: Path, options: list[str], starts: bool
 ) -> None:
     given: list[Any] = []
-    monkeypatch.setattr("orthoglot.apply.ready.default", lambda: tmp_path)
+    monkeypatch.setattr("orthoglot.apply.ready_model.default", lambda: tmp_path)
     monkeypatch.setattr(module, "fit", lambda *_, start, **__: given.append(start) or [])
     monkeypatch.setattr(held_out_retrieval, "table", lambda _: "")
     command = ["fit", "--bitext", str(text), "--pair", "en-gn", "--output", str(tmp_path / "out"), *options]

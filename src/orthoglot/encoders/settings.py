@@ -46,8 +46,8 @@ class FrozenSettings(EncoderEntry):
     licence: str
     """The licence of the checkpoint; the report lists it."""
     map: str = ""
-    """Where `orthoglot get` looks for its ready map (docs/ready-model.md#another-encoder): a file, a folder, an address,
-    or OWNER/NAME@COMMIT of the model hub. `#sha256=` and a digest may follow."""
+    """Where `orthoglot get` looks for its ready map (docs/ready-model.md#another-encoder): a file, a folder, an
+    address, or OWNER/NAME@COMMIT of the model hub. `#sha256=` and a digest may follow."""
 
 
 class HubSettings(FrozenSettings):
