@@ -101,7 +101,7 @@ def find(place: str, name: str, scratch: Path) -> Path | None:
         found = _downloaded(address, scratch / file)
     elif Path(place).is_dir():
         found = Path(place) / file
-    elif Path(place).is_file() or repository.count("/") != 1:
+    elif Path(place).is_file() or not commit:
         found = Path(place)
     elif not COMMIT.fullmatch(commit):
         raise ConfigError(

