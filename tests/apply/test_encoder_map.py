@@ -250,7 +250,7 @@ def test_a_map_of_another_dimension_is_refused() -> None:
     matrices = {name: getattr(small, name)[:4, :4] for name in ("squares", "within", "between", "spread")}
     cut = Scatter(small.mean[:4], **matrices, doubt=small.doubt, pairs=small.pairs, languages=small.languages)
     ready.save(Prior(cut, prior.settings), about, Path("static.safetensors"))
-    assert "of vectors with 4 numbers, those of static 6" in failure("static", "static.safetensors")
+    assert "of vectors with 4 numbers, and those of static have 6" in failure("static", "static.safetensors")
 
 
 def failure(name: str, place: str) -> str:
@@ -273,11 +273,15 @@ def changed_header(content: bytes) -> bytes:
     return content.replace(b"within.sizes", b"wothin.sizes")
 
 
+def changed_date(content: bytes) -> bytes:
+    return content.replace(b"2026-11-29", b"2026-11-28")
+
+
 def no_map(_: bytes) -> bytes:
     return b"<html>not found</html>"
 
 
-@pytest.mark.parametrize("damage", [cut_short, changed_number, changed_header, no_map])
+@pytest.mark.parametrize("damage", [cut_short, changed_number, changed_header, changed_date, no_map])
 def test_a_damaged_map_is_refused(damage: Callable[[bytes], bytes]) -> None:
     made("static", entry("static"), file := Path("static.safetensors"))
     file.write_bytes(damage(file.read_bytes()))

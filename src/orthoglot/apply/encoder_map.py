@@ -46,7 +46,7 @@ def put(file: Path, settings: FrozenSettings, name: str, folder: Path) -> ready.
         make(settings.model_copy(update=update), name, Path(trial))
         described = card(Path(trial)) | {"checkpoint": "."}
     if described["dim"] != len(model.prior.scatter.mean):
-        dims = f"{len(model.prior.scatter.mean)} numbers, those of {name} {described['dim']}"
+        dims = f"{len(model.prior.scatter.mean)} numbers, and those of {name} have {described['dim']}"
         raise DataError(f"map {file}: of vectors with {dims}")
     if package := getattr(settings, "package", None):
         described["bits"] = package.bits

@@ -3,7 +3,7 @@
 It holds a `Scatter`, so that a fit to other text can start from it: `mean`, and the covariances `total`
 (E[x x^T] - mean mean^T), `within`, `between` and `spread`. A covariance is its standard deviations (D,) in float32 and
 its correlations above the diagonal in float16. The header has the settings, the numbers of the scatter, the languages,
-what decides the encoder's vectors, the licences of the text, and the SHA-256 of the arrays. `ready.safetensors` is the
+what decides the encoder's vectors, the licences of the text, and the SHA-256 of all this. `ready.safetensors` is the
 map of the ready model, which comes with orthoglot.
 """
 
@@ -54,7 +54,7 @@ def save(prior: Prior, about: Mapping[str, Any], file: Path) -> None:
         arrays[f"{name}.correlations"] = correlations.astype(np.float16)
     numbers = {name: getattr(scatter, name) for name in NUMBERS}
     stated = {"settings": settings, "scatter": numbers, "languages": scatter.languages, **about}
-    stated["sha256"] = _digest(arrays)
+    stated["sha256"] = _digest(arrays, stated)
     with replacing(file) as partial:
         save_file(arrays, partial, {"ready": json.dumps(stated, sort_keys=True)})
 
@@ -72,7 +72,7 @@ def load(file: Path = FILE) -> Ready:
         stated = facts(file)
         with safe_open(file, "numpy") as stored:
             arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
-        if stated.pop("sha256", None) not in (None, _digest(arrays)):
+        if stated.pop("sha256", None) not in (None, _digest(arrays, stated)):
             raise ValueError("its SHA-256 is not the stated one")
         checked(PldaSettings, settings := stated.pop("settings"))
         return Ready(Prior(_scatter(arrays, stated), settings), stated, file_digest(file))
@@ -98,8 +98,8 @@ def _scatter(arrays: Mapping[str, np.ndarray], stated: dict[str, Any]) -> Scatte
     )
 
 
-def _digest(arrays: Mapping[str, np.ndarray]) -> str:
-    digest = hashlib.sha256()
+def _digest(arrays: Mapping[str, np.ndarray], stated: Mapping[str, Any]) -> str:
+    digest = hashlib.sha256(json.dumps(stated, sort_keys=True).encode())
     for name in sorted(arrays):
         digest.update(name.encode() + arrays[name].tobytes())
     return digest.hexdigest()
