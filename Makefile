@@ -2,6 +2,7 @@
 # hold its real encoder and text, the preset mini.
 # make demo-page: the demo, then the page of what it finds, measurements/demo/README.md.
 # make ready-model: fetch free text, fit the model that comes with orthoglot, and write its file (docs/ready-model.md).
+# make ready-model ENCODER=labse: the same for any encoder of the catalogue, whose map and page are in maps/.
 # make papers-small: set up, then the small form of each paper's preset (workflow/papers-small.yaml), and its table. Its numbers
 # say nothing about the papers; it shows that each command leads to a table without a cell that lacks its encoder or method.
 # make test: set up, check style and types, run every test.
@@ -40,7 +41,8 @@ demo-page: demo
 	$(IN_VENV) python measurements/demo/demo_page.py results/plots/corner.csv
 
 ready-model: setup
-	$(IN_VENV) snakemake --cores $(CORES) --config preset=ready && python measurements/ready-model/ready_model.py
+	$(IN_VENV) snakemake --cores $(CORES) --config preset=ready $(if $(ENCODER),'presets={ready: {encoders: [$(ENCODER)]}}') && \
+	python measurements/ready-model/ready_model.py $(ENCODER)
 
 papers-small: setup
 	$(IN_VENV) for table in oracle:oracle seed:seed ems-62:ems xrete:emma-x; do \

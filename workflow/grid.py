@@ -16,6 +16,7 @@ from typing import Any
 from checks import EncoderChecks, absent, check_benchmarks, check_opus, check_parts
 from mining_jobs import add_mining
 from orthoglot import __version__
+from orthoglot.apply.early_checks import READY
 from orthoglot.catalogue_entries import known
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import Trained
@@ -306,7 +307,9 @@ class Grid:
         trained = not isinstance(settings, FrozenSettings)
         files = []
         if isinstance(settings, FrozenSettings) and Path(settings.checkpoint).is_dir():
-            files = sorted(str(path) for path in Path(settings.checkpoint).rglob("*") if path.is_file())
+            place = Path(settings.checkpoint)
+            ours = {place / "encoder.json", *(place / READY).rglob("*")}  # a ready map beside it
+            files = sorted(str(path) for path in {*place.rglob("*")} - ours if path.is_file())
         if isinstance(settings, TrainingSettings):
             seen = seen.without(settings.withheld)
         inputs = {"bitext": seen.bitext if trained else []}
@@ -319,7 +322,7 @@ class Grid:
             room = output.partition("/")[0]
             home = f"{room}/{self.name}/tokens"
             inputs["tokens"] = [self._tokens(settings, seen, inputs.get("start", []), home)]
-        settled = {"name": name, "encoder": settings.model_dump(exclude={"stands_for"})}
+        settled = {"name": name, "encoder": settings.model_dump(exclude={"map", "stands_for"})}
         return self.add(
             "pretrain", output, settled, selects=self._kinds(settings), inputs=inputs, reads=files
         )

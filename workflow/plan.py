@@ -18,7 +18,7 @@ from typing import Any
 
 from grid import Grid, Work
 from orthoglot import receipts
-from orthoglot.apply import ready
+from orthoglot.apply import ready_model
 from orthoglot.catalogue_entries import closest
 from orthoglot.encoders import kinds
 from orthoglot.encoders.segmentation import open_segmenter
@@ -145,7 +145,7 @@ class Plan(Grid):
             for segmenter in sorted({*job.settings["tokenizer"]["segmenters"].values()}):
                 open_segmenter(segmenter)
         if job.verb == "encode" and job.settings["number"] == 1 and not job.settings["model"]:
-            ready.default()
+            ready_model.default()
         for path, entry in job.own.items():
             if not Path(path).is_file():
                 section, _, name = entry.partition(".")

@@ -531,4 +531,4 @@ def test_a_split_that_started_from_the_ready_model_names_its_text(
     split.decomposer_.details.update(prior_pairs=7, start={"sha256": "a", "text": {"tales": "CC0-1.0"}})
     split.export(library_encoder, tmp_path / "out")
     card = (tmp_path / "out/README.md").read_text()
-    assert "started from the ready model of orthoglot, 7 sentence pairs of tales (CC0-1.0)" in card
+    assert "started from a ready map of orthoglot, 7 sentence pairs of tales (CC0-1.0)" in card

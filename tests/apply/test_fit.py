@@ -161,7 +161,7 @@ def test_a_fit_from_the_ready_model_is_on_record_and_differs_from_one_without(
     assert made["start"] == {"sha256": "sha1", "text": {"c": "CC0-1.0"}}
     export(tmp_path / "model", tmp_path / "exported")
     card_text = (tmp_path / "exported/README.md").read_text()
-    assert "- started from the ready model of orthoglot, 300 sentence pairs of c (CC0-1.0)\n" in card_text
+    assert "- started from a ready map of orthoglot, 300 sentence pairs of c (CC0-1.0)\n" in card_text
     # The same again is done; from another ready model it is another model.
     run(tmp_path, checkpoint, texts, name="plda", start=start)
     with pytest.raises(ConfigError, match="holds another model"):
@@ -181,7 +181,7 @@ def test_without_an_encoder_the_command_starts_from_the_ready_model(
     monkeypatch: pytest.MonkeyPatch, text: Path, tmp_path: Path, options: list[str], starts: bool
 ) -> None:
     given: list[Any] = []
-    monkeypatch.setattr("orthoglot.apply.ready.default", lambda: tmp_path)
+    monkeypatch.setattr("orthoglot.apply.ready_model.default", lambda: tmp_path)
     monkeypatch.setattr(module, "fit", lambda *_, start, **__: given.append(start) or [])
     monkeypatch.setattr(held_out_retrieval, "table", lambda _: "")
     command = ["fit", "--bitext", str(text), "--pair", "en-gn", "--output", str(tmp_path / "out"), *options]

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 import orthoglot
-from orthoglot.apply import ready
+from orthoglot.apply import ready, ready_model
 from orthoglot.apply.explore import neighbour_counts, neighbours, shares, vectors, widest
 from orthoglot.apply.pool import read
 from orthoglot.cli import app
@@ -141,9 +141,9 @@ def test_without_the_model_and_the_package_one_line_says_how_to_get_it(
     def absent(name: str, version: str) -> Any:
         raise ConfigError(f"{name} {version} is not installed")
 
-    monkeypatch.setattr(ready, "installed_package", absent)
+    monkeypatch.setattr(ready_model, "installed_package", absent)
     with pytest.raises(ConfigError, match="orthoglot get small fetches its encoder"):
-        ready.default()
+        ready_model.default()
     assert not home.exists()
 
 
@@ -155,14 +155,14 @@ def test_the_model_of_another_version_is_made_anew(home: Path, monkeypatch: pyte
         folder.mkdir(parents=True, exist_ok=True)
         (folder / META).write_text(json.dumps({"details": {"ready": ready.load().sha256}}))
 
-    monkeypatch.setattr(ready, "get", get)
-    monkeypatch.setattr(ready, "installed_package", lambda name, version: None)
-    assert ready.default() == ready.default() == home
+    monkeypatch.setattr(ready_model, "get", get)
+    monkeypatch.setattr(ready_model, "installed_package", lambda name, version: None)
+    assert ready_model.default() == ready_model.default() == home
     assert made == [home]
     for other in (json.dumps({"details": {"ready": "0" * 64}}), json.dumps({"details": 3}), "[]", "{"):
         made.clear()
         (home / META).write_text(other)
-        assert ready.default() == home
+        assert ready_model.default() == home
         assert made == [home]
 
 
@@ -175,8 +175,8 @@ def test_commands_of_a_pipe_make_the_model_once(home: Path, monkeypatch: pytest.
         folder.mkdir()
         (folder / META).write_text(json.dumps({"details": {"ready": ready.load().sha256}}))
 
-    monkeypatch.setattr(ready, "get", get)
-    monkeypatch.setattr(ready, "installed_package", lambda name, version: None)
+    monkeypatch.setattr(ready_model, "get", get)
+    monkeypatch.setattr(ready_model, "installed_package", lambda name, version: None)
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(lambda _: ready.default(), range(4))) == [home] * 4
+        assert list(pool.map(lambda _: ready_model.default(), range(4))) == [home] * 4
     assert made == [home]

@@ -693,7 +693,11 @@ def test_get_laser1_takes_the_three_files_of_laser1(tmp_path: Path) -> None:
     weights, vocabulary = laser_files.write_laser1(tmp_path / "theirs", LaserSizes(40, 4, 3, 1))
     files = [str(path) for path in (weights, *vocabulary)]
     result = run("get", "laser1", *files, cwd=tmp_path)
-    assert (result.returncode, result.stderr) == (0, "weights/laser1: LASER1, BSD-3-Clause\n")
+    assert (result.returncode, result.stderr) == (
+        0,
+        "weights/laser1: LASER1, BSD-3-Clause\n"
+        "weights/laser1: no ready map; make ready-model ENCODER=laser1 makes one (docs/ready-model.md)\n",
+    )
     assert (tmp_path / "weights/laser1/model.safetensors").is_file()
     result = run("get", "laser2", files[0], files[2], "--output", "new", cwd=tmp_path)
     assert result.returncode == 4

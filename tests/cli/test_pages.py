@@ -123,7 +123,7 @@ def test_every_block_runs_and_writes_what_it_names(
 ) -> None:
     monkeypatch.chdir(place)
     folder, ready = ready_model
-    monkeypatch.setattr("orthoglot.apply.ready.default", lambda: folder)
+    monkeypatch.setattr("orthoglot.apply.ready_model.default", lambda: folder)
     monkeypatch.setattr("orthoglot.apply.ready.load", lambda: ready)
     # The text is invented, of no language that the identifier knows.
     monkeypatch.setattr("orthoglot.apply.score.identified", lambda *_: "")

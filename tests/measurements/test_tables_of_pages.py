@@ -11,6 +11,7 @@ import mteb_page
 import own_mean
 import pairs_needed
 import pytest
+import ready_model
 import static_encoder
 import vector_database
 
@@ -25,6 +26,7 @@ MEASUREMENTS = Path(__file__).parents[2] / "measurements"
         (mteb_page.table, "mteb-tasks/scores.csv"),
         (pairs_needed.table, "pairs-needed/pairs-needed.csv"),
         (detection.table, "scoring/detection.csv"),
+        (ready_model.table, "ready-model/ready-model.parquet"),
         (static_encoder.table, "static-encoder/static-encoder.csv"),
         (vector_database.table_of_means, "vector-database/vector-database.csv"),
         (vector_database.table_of_engines, "vector-database/vector-database.csv"),

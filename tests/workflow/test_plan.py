@@ -549,7 +549,12 @@ def test_a_frozen_encoders_job_needs_no_text_and_follows_its_folder(
     values["encoders"]["other"]["checkpoint"] = str(tmp_path)
     before = keys(values)[job]
     (tmp_path / "model.safetensors").write_text("other weights")
-    assert keys(values)[job] != before
+    assert (changed := keys(values)[job]) != before
+    # What `orthoglot get --map` puts beside it is not read.
+    (tmp_path / "ready").mkdir()
+    for name in ("encoder.json", "ready/map.safetensors"):
+        (tmp_path / name).write_text("a map")
+    assert keys(values)[job] == changed
 
 
 def test_an_encoder_does_not_read_the_pairs_of_languages_that_it_withholds(values: dict[str, Any]) -> None:

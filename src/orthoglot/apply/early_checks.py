@@ -11,6 +11,11 @@ from orthoglot.errors import ConfigError, DataError, printable
 if TYPE_CHECKING:
     from orthoglot.formats.base import Source
 
+READY, MAP = (
+    "ready",
+    "map.safetensors",
+)  # beside an encoder: the folder of its ready model, and the file there
+
 
 def texts_by_pair(
     bitext: Sequence[str],
@@ -60,6 +65,15 @@ def check_new(folder: Path) -> None:
     """Refuse to write where something is, by a ConfigError."""
     if folder.exists():
         raise ConfigError(f"{folder}: exists; remove it first or name another folder")
+
+
+def model_folder(folder: Path | None) -> Path | None:
+    """The folder of a model, by its folder or by the name that `orthoglot get` has; None for the ready model."""
+    if folder is None or (str(folder) == "small" and not folder.exists()):
+        return None
+    if not folder.exists() and (got := Path("weights") / folder).is_dir():
+        folder = got
+    return folder / READY if (folder / READY / "decomposer.json").is_file() else folder
 
 
 def check_model(folder: Path | None) -> None:

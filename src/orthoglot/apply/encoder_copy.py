@@ -14,6 +14,7 @@ import yaml
 from huggingface_hub import metadata_load
 
 from orthoglot import receipts
+from orthoglot.apply.early_checks import READY
 from orthoglot.atomic import copy_folder
 from orthoglot.encoders.folder import begins_static, card, checkpoint_folder, locate, modules, save_card
 from orthoglot.encoders.frozen_folder import link
@@ -30,7 +31,7 @@ ENDLESS = 10**6  # transformers writes 10^30 for a tokenizer without a limit
 # Not copied: weights in other formats, and files of the job that made the encoder.
 NOT_COPIED = shutil.ignore_patterns(
     ".*", "*.bin", "*.pt", "*.pth", "*.h5", "*.msgpack", "*.ot", "*.onnx", "onnx", "openvino", "coreml",
-    receipts.NAME, "history.jsonl",
+    receipts.NAME, "history.jsonl", READY,
 )  # fmt: skip
 logger = logging.getLogger(__name__)
 

@@ -13,8 +13,7 @@ from typing import Self
 import numpy as np
 from tqdm import tqdm
 
-from orthoglot.apply.early_checks import check_model
-from orthoglot.apply.encoder_copy import Checkpoint, link_folder
+from orthoglot.apply.early_checks import check_model, model_folder
 from orthoglot.apply.smaller_vectors import check_dim, check_form, compact
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import META, WEIGHTS, Decomposer, Parts, load_decomposer
@@ -34,7 +33,8 @@ PARTS = ("sentence", "meaning", "language")
 def opened(folder: Path) -> tuple[Decomposer, Path]:
     """A decomposer, and the folder of the very encoder that it was trained on.
 
-    The encoder lies within the decomposer's folder (`orthoglot fit`) or at its place in the same models folder.
+    The encoder lies within the decomposer's folder (`orthoglot fit`), around it (`orthoglot get`), or at its place in
+    the same models folder.
 
     Raises:
         ConfigError: the folder holds no decomposer, or one that was fitted on vectors alone.
@@ -48,7 +48,9 @@ def opened(folder: Path) -> tuple[Decomposer, Path]:
             "its encoder"
         )
     home = folder / ENCODER
-    if not home.is_dir():
+    if not home.is_dir() and (folder.parent / "encoder.json").is_file():
+        home = folder.parent
+    elif not home.is_dir():
         home = folder.resolve().joinpath("../../../..", "encoders", decomposer.encoder).resolve()
     if not home.is_dir():
         raise DataError(f"{folder}: its encoder is not at {home}; copy the whole folder models/PRESET")
@@ -98,18 +100,20 @@ class Model:
         A sentence-transformers model runs by the library's modules, with its default prompt before each sentence.
 
         Args:
-            folder: Any of these folders; None for the ready model (`orthoglot.apply.ready.default`).
+            folder: Any of these folders, or a name of `orthoglot get`, e.g. "labse", whose folder is weights/labse;
+                None or "small" for the ready model (`orthoglot.apply.ready_model.default`).
             device: "auto", "cpu", "cuda", "cuda:1".
             precision: "float32"; "bfloat16" or "int8" for the network, see `EmbeddingSettings`; vectors are float32.
         Raises:
             ConfigError: the folder is none of these.
             DataError: see `opened`; or a result of the workflow is not as its job wrote it.
         """
-        if folder is None:
-            from orthoglot.apply import ready
+        place = model_folder(None if folder is None else Path(folder))
+        if place is None:
+            from orthoglot.apply import ready_model
 
-            folder = ready.default()
-        with located(Path(folder)) as (home, decomposer, digest):
+            place = ready_model.default()
+        with located(place) as (home, decomposer, digest):
             if precision != "float32":
                 digest = hashlib.sha256(f"{digest}{precision}".encode()).hexdigest()
             return cls(load_encoder(home, device, precision), decomposer, digest)
@@ -289,6 +293,9 @@ def located(folder: Path) -> Iterator[tuple[Path, Decomposer | None, str]]:
         check_whole(folder)
         yield folder, None, identity(folder)
     elif not (folder / META).is_file() and (folder / "modules.json").is_file():
+        # Imported here: the folders of orthoglot need none of it.
+        from orthoglot.apply.encoder_copy import Checkpoint, link_folder
+
         check_whole(folder)
         with TemporaryDirectory() as place:
             link_folder(Checkpoint(str(folder.resolve()), prefix=default_prompt(folder)), Path(place))

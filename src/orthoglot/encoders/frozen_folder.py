@@ -56,4 +56,4 @@ def encoder_from_package(settings: FrozenSettings, name: str, output: Path) -> N
 
 
 def _described(settings: FrozenSettings, name: str) -> dict[str, Any]:
-    return {**settings.model_dump(exclude={"licence", "package", "stands_for"}), "name": name}
+    return {**settings.model_dump(exclude={"licence", "map", "package", "stands_for"}), "name": name}

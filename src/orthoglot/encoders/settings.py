@@ -45,6 +45,9 @@ class FrozenSettings(EncoderEntry):
     """The languages that it covers; languages of an empty list are not checked."""
     licence: str
     """The licence of the checkpoint; the report lists it."""
+    map: str = ""
+    """Where `orthoglot get` looks for its ready map (docs/ready-model.md#another-encoder): a file, a folder, an
+    address, or OWNER/NAME@COMMIT of the model hub. `#sha256=` and a digest may follow."""
 
 
 class HubSettings(FrozenSettings):

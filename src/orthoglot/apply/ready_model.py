@@ -1,0 +1,103 @@
+"""The ready model: an encoder out of a Python package, and PLDA of the ready map that comes with orthoglot."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from orthoglot import catalogue
+from orthoglot.apply import ready
+from orthoglot.apply.ready import FILE, METHOD, Ready
+from orthoglot.atomic import building
+from orthoglot.decomposers.architectures.plda import maps
+from orthoglot.decomposers.base import META, Decomposer
+from orthoglot.encoders.folder import ENCODER, identity
+from orthoglot.encoders.kinds.pretrained import PretrainedSettings
+from orthoglot.errors import ConfigError
+from orthoglot.file_lock import locked
+from orthoglot.packages import installed_package
+from orthoglot.receipts import file_digest
+from orthoglot.user_folders import user_folder, user_place
+
+NAME = "small"
+
+
+def get(folder: Path) -> Ready:
+    """Write the ready model's folder: the encoder out of its package, downloaded if it is not installed, and its maps.
+
+    Returns what the maps were computed of.
+
+    Raises:
+        OfflineError: the package is neither installed nor to be had.
+        DataError: its file is not the pinned one.
+    """
+    from orthoglot.encoders.frozen_folder import link_packaged
+
+    model = ready.load()
+    name = model.about["encoder"]
+    with building(folder) as partial:
+        home = partial / ENCODER
+        home.mkdir()
+        link_packaged(_encoder(name), name, home)
+        decomposer_of(model, home, name).save(partial)
+    return model
+
+
+def decomposer_of(model: Ready, home: Path, name: str) -> Decomposer:
+    """PLDA's maps of the encoder in `home`."""
+    scatter, settings = model.prior
+    weights = {part: array.astype(np.float32) for part, array in maps(scatter, **settings).items()}
+    details = {**settings, **model.about, "train_pairs": scatter.pairs, "ready": model.sha256}
+    return Decomposer(
+        METHOD, METHOD, name, identity(home), scatter.languages, len(scatter.mean), weights, details
+    )
+
+
+def usual_folder(instead: str) -> Path:
+    """Where `get` puts the model by default; `instead` is what to do if there can be no such folder, for the error."""
+    return user_folder("data", instead) / NAME
+
+
+def default() -> Path:
+    """The ready model's folder for commands without --model.
+
+    It is written anew if it is absent, damaged or of another version of orthoglot, and the encoder's package is
+    installed. Commands of a pipe wait for each other.
+
+    Raises:
+        ConfigError: it is absent, and so is the package; or the user has no folder for it.
+    """
+    folder = user_place("data", "give --model") / NAME
+    # A current model is used even if the home folder may only be read.
+    if _is_current(folder):
+        return folder
+    folder = usual_folder("give --model")
+    with locked(folder.with_name(f"{NAME}.lock"), folder):
+        if not _is_current(folder):
+            package = _encoder(ready.load().about["encoder"]).package
+            assert package is not None
+            try:
+                installed_package(package.name, package.version)
+            except ConfigError as error:
+                raise ConfigError(
+                    f"no --model, and the ready model is not on this machine: orthoglot get {NAME} fetches its encoder"
+                ) from error
+            get(folder)
+    return folder
+
+
+def _is_current(folder: Path) -> bool:
+    """Whether this version of orthoglot wrote the model."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        described = json.loads((folder / META).read_text(encoding="utf-8"))
+        return bool(described["details"]["ready"] == file_digest(FILE))
+    return False
+
+
+def _encoder(name: str) -> PretrainedSettings:
+    settings = catalogue.encoders(catalogue.shipped())[name]
+    assert isinstance(settings, PretrainedSettings)
+    return settings
