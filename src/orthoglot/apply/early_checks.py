@@ -11,10 +11,8 @@ from orthoglot.errors import ConfigError, DataError, printable
 if TYPE_CHECKING:
     from orthoglot.formats.base import Source
 
-READY, MAP = (
-    "ready",
-    "map.safetensors",
-)  # beside an encoder: the folder of its ready model, and the file there
+READY = "ready"  # the folder of a ready model, beside its encoder
+MAP = "map.safetensors"  # the ready map there
 
 
 def texts_by_pair(

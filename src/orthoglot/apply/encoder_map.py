@@ -94,26 +94,26 @@ def find(place: str, name: str, scratch: Path) -> Path | None:
         DataError: the file is not the pinned one, or too large.
     """
     place, _, pinned = place.partition("#sha256=")
-    file = f"{name}.safetensors"
+    file_name = f"{name}.safetensors"
     repository, _, commit = place.partition("@")
     if re.match("https?://", place):
-        address = place if place.endswith(".safetensors") else f"{place.rstrip('/')}/{file}"
-        found = _downloaded(address, scratch / file)
+        address = place if place.endswith(".safetensors") else f"{place.rstrip('/')}/{file_name}"
+        file = _downloaded(address, scratch / file_name)
     elif Path(place).is_dir():
-        found = Path(place) / file
+        file = Path(place) / file_name
     elif Path(place).is_file() or not commit:
-        found = Path(place)
+        file = Path(place)
     elif not COMMIT.fullmatch(commit):
         raise ConfigError(
             f"{place}: no such file or folder; of the model hub give OWNER/NAME@COMMIT, with 40 hex digits"
         )
     else:
-        found = _of_hub(repository, commit, file)
-    if found is None or not found.is_file():
+        file = _of_hub(repository, commit, file_name)
+    if file is None or not file.is_file():
         return None
-    if pinned and (digest := file_digest(found)) != pinned:
+    if pinned and (digest := file_digest(file)) != pinned:
         raise DataError(f"map {place}: has SHA-256 {digest}, not {pinned}")
-    return found
+    return file
 
 
 def _downloaded(address: str, file: Path) -> Path | None:

@@ -65,6 +65,8 @@ def summary(pairs: Sequence[Scored], bins: int = 10, width: int = 40) -> list[st
             lines.append(f"{low + place * step:7.3f} {count:>8}  {bar}".rstrip())
     if flags:
         lines.append("flags: " + ", ".join(f"{count} {flag}" for flag, count in sorted(flags.items())))
+    if 2 * flags[UNTRANSLATED] > len(pairs):
+        lines.append("most translations are in the language of the source: are the two languages swapped?")
     return lines
 
 

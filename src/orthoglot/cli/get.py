@@ -127,21 +127,21 @@ def _put_map(settings: FrozenSettings, name: str, folder: Path, place: str) -> N
     """Put the map of an encoder beside its weights; without one, say how to make it."""
     from orthoglot.apply import encoder_map
 
-    wanted, found = place or settings.map, None
+    wanted, file = place or settings.map, None
     advice = f"make ready-model ENCODER={name} makes one (docs/ready-model.md)"
     with TemporaryDirectory() as scratch:
         try:
-            found = encoder_map.find(wanted, name, Path(scratch)) if wanted else None
-            if found is None and place:
+            file = encoder_map.find(wanted, name, Path(scratch)) if wanted else None
+            if file is None and place:
                 raise ConfigError(f"{name}: no map at {place}; {advice}")
         except OfflineError as error:
             if place:
                 raise
             advice = str(error)
-        if found is None:
+        if file is None:
             options.say(f"{folder}: no ready map{f' at {wanted}' if wanted else ''}; {advice}")
             return
-        languages = len(encoder_map.put(found, settings, name, folder).prior.scatter.languages)
+        languages = len(encoder_map.put(file, settings, name, folder).prior.scatter.languages)
     options.say(f"{folder}: model, with the map {wanted} of free text in {languages} languages")
 
 
