@@ -105,7 +105,9 @@ def test_the_summary_by_hand() -> None:
     assert lines[1:] == ["  0.000        1  #", "  0.500        4  ####"]
     assert summary([scored(None, BLANK)]) == ["no corpus score: the mean of 0 of 1 pairs", "flags: 1 blank"]
     swapped = summary([scored(-1.0, UNTRANSLATED), scored(-1.0, UNTRANSLATED), scored(0.5)])
-    assert swapped[-1] == "most translations are in the language of the source: are the two languages swapped?"
+    assert (
+        swapped[-1] == "most translations are in the language of the source: are the two languages swapped?"
+    )
     assert summary([scored(-1.0, UNTRANSLATED), scored(0.5)])[-1] == "flags: 1 untranslated"
 
 
