@@ -72,7 +72,10 @@ def test_parts_are_float32_and_come_back_from_disk(architecture: str, tmp_path: 
             assert ours.dtype == np.float32
             np.testing.assert_array_equal(ours, theirs)
         # SHIFT leaves the pivot as it is.
-        assert np.abs(loaded.transform(vectors, name).language).max() > 0.1 or (architecture, name) == ("shift", "en")
+        assert np.abs(loaded.transform(vectors, name).language).max() > 0.1 or (architecture, name) == (
+            "shift",
+            "en",
+        )
 
 
 @pytest.mark.parametrize("architecture", ADDING_UP)
