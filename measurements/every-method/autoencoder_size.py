@@ -54,9 +54,9 @@ def main() -> None:
     recipe = DecompositionSettings(batch_size=128, max_epochs=given.epochs, patience=given.epochs)
     began = time.perf_counter()
     decomposer, history = fit_decomposer(
-        params.methods["langsae-large"].model_copy(update=size),
+        params.methods["langsae-recipe"].model_copy(update=size | {"max_epochs": given.epochs}),
         recipe,
-        "langsae-large",
+        "langsae-recipe",
         data,
         seed=1,
         device=torch.device("cpu"),
