@@ -101,31 +101,6 @@ class PairMoments:
             other._held[pair] = first, second
         return other
 
-    def chain(self, languages: Sequence[str]) -> list[tuple[str, str]]:
-        """Every language, each with one before it in the list whose translations lead it to the pivot.
-
-        The pivot, the language of most sentence pairs, comes first, with itself. Then the languages follow that share
-        most pairs with one before them. One without such pairs is a DataError.
-        """
-        links: dict[str, dict[str, int]] = {language: {} for language in languages}
-        for (first, second), n in self.counts.items():
-            links[first][second] = links[second][first] = n
-        pivot = max(languages, key=lambda language: sum(links[language].values()))
-        before = {pivot: pivot}
-        while len(before) < len(languages):
-            further = [
-                (n, language, known)
-                for known in before
-                for language, n in links[known].items()
-                if language not in before
-            ]
-            if not further:
-                lost = ", ".join(language for language in languages if language not in before)
-                raise DataError(f"no translations link {lost} to {pivot}")
-            _, language, known = max(further)
-            before[language] = known
-        return list(before.items())
-
     def product(self, pair: tuple[str, str]) -> np.ndarray:
         """Sum of e_first e_second^T over the pair's translations (D, D)."""
         product = self._products[pair]

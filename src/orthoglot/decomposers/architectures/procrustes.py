@@ -11,6 +11,7 @@ from pydantic import Field
 
 from orthoglot.decomposers.architectures.whitening import apply
 from orthoglot.decomposers.base import Candidate, ClosedForm
+from orthoglot.decomposers.chain import chain
 from orthoglot.decomposers.cross_validation import Block
 from orthoglot.decomposers.moments import Moments, PairMoments
 from orthoglot.settings import Settings
@@ -68,7 +69,7 @@ def candidates(moments: Moments, pairs: PairMoments, blocks: Sequence[Block]) ->
 def _maps(languages: Sequence[str], pairs: PairMoments, ridge: float) -> dict[str, np.ndarray]:
     """The map (D, D) of each language."""
     maps: dict[str, np.ndarray] = {}
-    for language, known in pairs.chain(languages):
+    for language, known in chain(languages, pairs):
         if language == known:
             maps[language] = np.eye(pairs.dim)
             continue

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from orthoglot.decomposers.architectures.centering import apply
 from orthoglot.decomposers.base import ClosedForm
+from orthoglot.decomposers.chain import chain
 from orthoglot.decomposers.moments import Moments, PairMoments
 from orthoglot.settings import Settings
 
@@ -34,7 +35,7 @@ def fit(moments: Moments, pairs: PairMoments, scale: float) -> dict[str, np.ndar
     Algorithm 1; docs/papers.md#shift.
     """
     differences: dict[str, np.ndarray] = {}
-    for language, known in pairs.chain(moments.languages):
+    for language, known in chain(moments.languages, pairs):
         if language == known:
             differences[language] = np.zeros(pairs.dim)
             continue
