@@ -3,6 +3,9 @@
     python measurements/which-method/score_table.py measurements/which-method/whole.parquet --encoder me5-small-4bit \
         --score "tatoeba P@1" --score "tatoeba P@1 language" --score "tatoeba P@1 change"
 
+With --short, as docs/methods.md has them: values alone, one for each --encoder, the best bold. A score then begins with
+its heading, whose arrow says what is best: "Tatoeba ↑ = tatoeba P@1".
+
 A score is a data set (TASK/DATASET where several tasks use it) and a metric of the meaning view, of the language view,
 or the meaning view's change against the vector before any split; over all pairs of languages, mean over seeds, with its
 interval over sentences and, of a method with several seeds, half of its interval over trainings after a ±.
@@ -21,8 +24,8 @@ from orthoglot.study.report.comparisons import ORIGINAL
 from orthoglot.study.report.frame import frame, spread
 
 
-def cells(table: pd.DataFrame, score: str) -> dict[str, str]:
-    """Value and interval by method."""
+def chosen(table: pd.DataFrame, score: str) -> tuple[pd.DataFrame, str, str]:
+    """The rows of a score, the form of its interval, and its view."""
     dataset, metric, *kind = score.split(" ")
     task, _, dataset = dataset.rpartition("/")
     view, form = "meaning", "{:.1f} [{:.1f}, {:.1f}]"
@@ -38,11 +41,28 @@ def cells(table: pd.DataFrame, score: str) -> dict[str, str]:
         raise SystemExit(
             f"{score}: several tasks use {dataset}; write one of them before it: {', '.join(tasks)}"
         )
+    return found, form, view
+
+
+def cells(table: pd.DataFrame, score: str) -> dict[str, str]:
+    """Value and interval by method."""
+    found, form, view = chosen(table, score)
     return {
         row.method: (f"{row.value:.1f}" if pd.isna(row.low) else form.format(row.value, row.low, row.high))
         + ("" if view == "sentence" or pd.isna(row.reach) else f" ± {row.reach:.1f}")
         for row in found.itertuples()
     }
+
+
+def short(tables: list[pd.DataFrame], score: str) -> tuple[str, dict[str, str]]:
+    """Heading, and by method the values of each encoder's table, the best bold."""
+    heading, _, of = score.partition(" = ")
+    parts = []
+    for table in tables:
+        shown = {row.method: f"{row.value:.1f}" for row in chosen(table, of)[0].itertuples()}
+        best = (min if "↓" in heading else max)(shown.values(), key=float)
+        parts.append({name: f"**{value}**" if value == best else value for name, value in shown.items()})
+    return heading, {name: " / ".join(part.get(name, "–") for part in parts) for name in parts[0]}
 
 
 def main() -> None:
@@ -51,17 +71,24 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("records", type=Path)
-    parser.add_argument("--encoder", required=True)
+    parser.add_argument("--encoder", action="append", required=True)
     parser.add_argument(
         "--score", action="append", required=True, metavar="'[TASK/]DATASET METRIC [language|change]'"
     )
+    parser.add_argument("--short", action="store_true")
     given = parser.parse_args()
-    table = frame(read_records(given.records))
-    table = spread(table[(table["encoder"] == given.encoder) & (table["subset"] == ALL)])
-    columns = {score: cells(table, score) for score in given.score}
+    every = frame(read_records(given.records))
+    tables = [
+        spread(every[(every["encoder"] == encoder) & (every["subset"] == ALL)]) for encoder in given.encoder
+    ]
+    table = tables[0]
+    if given.short:
+        columns = dict(short(tables, score) for score in given.score)
+    else:
+        columns = {score: cells(table, score) for score in given.score}
     rows = [["Method", *columns], ["---"] * (len(columns) + 1)]
     rows += [
-        [method, *(found.get(method, "–") for found in columns.values())]
+        [f"`{method}`" if given.short else method, *(found.get(method, "–") for found in columns.values())]
         for method in table["method"].unique()
     ]
     sys.stdout.writelines(f"| {' | '.join(row)} |\n" for row in rows)

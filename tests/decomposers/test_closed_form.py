@@ -23,6 +23,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "whitening": {"shrinkage": 0.1},
     "plda": {"shrinkage": 0.3},
     "procrustes": {"ridge": 0.1},
+    "shift": {"scale": 0.7},
 }
 CLOSED_FORMS = [name for name in names() if isinstance(named(name), ClosedForm)]
 # The meaning of PLDA has coordinates of its own.
@@ -70,7 +71,11 @@ def test_parts_are_float32_and_come_back_from_disk(architecture: str, tmp_path: 
         ):
             assert ours.dtype == np.float32
             np.testing.assert_array_equal(ours, theirs)
-        assert np.abs(loaded.transform(vectors, name).language).max() > 0.1
+        # SHIFT leaves the pivot as it is.
+        assert np.abs(loaded.transform(vectors, name).language).max() > 0.1 or (architecture, name) == (
+            "shift",
+            "en",
+        )
 
 
 @pytest.mark.parametrize("architecture", ADDING_UP)

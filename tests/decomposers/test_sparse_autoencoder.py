@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -56,11 +57,24 @@ def test_numpy_and_torch_agree_and_blocks_change_nothing(monkeypatch: pytest.Mon
         "decoder.weight": (6, 24),
     }
     np.testing.assert_array_equal(weights["decoder.weight"], weights["encoder.weight"].T)
-    for rows in (4096, 7):
-        monkeypatch.setattr(sparse_autoencoder, "ROWS", rows)
+    for entries in (2**24, 7 * 24, 5):  # the last is less than one sentence has
+        monkeypatch.setattr(sparse_autoencoder, "ENTRIES", entries)
         meaning, language = split({**weights, "active": np.array([5])}, x.numpy())
         np.testing.assert_allclose(meaning, parts.meaning, atol=1e-5)
         np.testing.assert_allclose(language, parts.language, atol=1e-5)
+
+
+def test_memory_does_not_grow_with_the_latents_of_all_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The authors have 262,144 latents: those of 4,096 sentences alone would be 4 GB."""
+    monkeypatch.setattr(sparse_autoencoder, "ENTRIES", 2**16)
+    wide = np.random.default_rng(0).normal(size=(2**12, 2)).astype(np.float32)
+    weights = {"encoder.weight": wide, "decoder.weight": wide.T, "active": np.array([8])}
+    e = np.ones((2000, 2), dtype=np.float32)
+    tracemalloc.start()
+    split(weights, e)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 0.1 * len(e) * len(wide) * 4
 
 
 def test_latents_that_fire_for_nearly_all_sentences_of_one_language_are_left_out() -> None:

@@ -96,8 +96,9 @@ class MethodSettings(Settings):
         form = _form(name)
         settings = form.settings if form else Settings
         taken = [*settings.model_fields, *(TRAINED_SETTINGS if isinstance(form, Trained) else ())]
-        for setting in (*own_settings(), *TRAINED_SETTINGS):
-            if setting not in taken and values.get(setting) is not None:
+        for setting in sorted({key for key, value in values.items() if value is not None} - {*taken}):
+            # Other architectures are loaded only where a setting may be theirs.
+            if setting in TRAINED_SETTINGS or (setting not in cls.model_fields and setting in own_settings()):
                 raise ValueError(f"{setting} does nothing with architecture {name!r}")
         return cast(Self, _with_own_settings(settings).model_validate(values))
 

@@ -11,9 +11,9 @@ from pydantic import Field
 
 from orthoglot.decomposers.architectures.whitening import apply
 from orthoglot.decomposers.base import Candidate, ClosedForm
+from orthoglot.decomposers.chain import chain
 from orthoglot.decomposers.cross_validation import Block
 from orthoglot.decomposers.moments import Moments, PairMoments
-from orthoglot.errors import DataError
 from orthoglot.settings import Settings
 
 # They go from the rotation that fits the translations best to almost none.
@@ -68,27 +68,17 @@ def candidates(moments: Moments, pairs: PairMoments, blocks: Sequence[Block]) ->
 
 def _maps(languages: Sequence[str], pairs: PairMoments, ridge: float) -> dict[str, np.ndarray]:
     """The map (D, D) of each language."""
-    links: dict[str, dict[str, int]] = {language: {} for language in languages}
-    covariances: dict[tuple[str, str], np.ndarray] = {}
-    for (first, second), n in pairs.counts.items():
-        covariance = pairs.covariance((first, second))
+    maps: dict[str, np.ndarray] = {}
+    for language, known in chain(languages, pairs):
+        if language == known:
+            maps[language] = np.eye(pairs.dim)
+            continue
+        if (language, known) in pairs.counts:
+            covariance = pairs.covariance((language, known))
+        else:
+            covariance = pairs.covariance((known, language)).T
         covariance += ridge * max(np.trace(covariance), 0) / pairs.dim * np.eye(pairs.dim)
-        links[first][second] = links[second][first] = n
-        covariances[first, second], covariances[second, first] = covariance, covariance.T
-    pivot = max(languages, key=lambda language: sum(links[language].values()))
-    maps = {pivot: np.eye(pairs.dim)}
-    while len(maps) < len(languages):
-        open_links = [
-            (n, language, known)
-            for known in maps
-            for language, n in links[known].items()
-            if language not in maps
-        ]
-        if not open_links:
-            lost = ", ".join(language for language in languages if language not in maps)
-            raise DataError(f"procrustes: no translations link {lost} to {pivot}")
-        _, language, known = max(open_links)
-        maps[language] = rotation(covariances[language, known]) @ maps[known]
+        maps[language] = rotation(covariance) @ maps[known]
     return maps
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 # An activation up to this is no activation.
 SILENT = 1e-6
-# Rows that are split at once, so that their latents fit into memory.
-ROWS = 4096
+# Latents that are computed at once, 64 MB, however many a sentence has.
+ENTRIES = 2**24
 
 
 class SparseAutoencoderSettings(Settings):
@@ -62,8 +62,8 @@ def split(weights: Mapping[str, Any], e: Any) -> tuple[Any, Any]:
         e: (N, D).
     Source: docs/papers.md#langsae-1.
     """
-    if isinstance(e, np.ndarray) and len(e) > ROWS:
-        parts = [split(weights, e[start : start + ROWS]) for start in range(0, len(e), ROWS)]
+    if isinstance(e, np.ndarray) and len(e) > (rows := _rows(weights)):
+        parts = [split(weights, e[start : start + rows]) for start in range(0, len(e), rows)]
         meanings, languages = zip(*parts, strict=True)
         return np.concatenate(meanings), np.concatenate(languages)
     latents = (e @ weights["encoder.weight"].T).clip(min=0)
@@ -95,16 +95,21 @@ def suppress(
 
     Source: docs/papers.md#langsae-2.
     """
-    encoder = weights["encoder.weight"]
+    encoder, rows = weights["encoder.weight"], _rows(weights)
     counts = dict.fromkeys(languages, 0)
     fired = {language: np.zeros(len(encoder)) for language in languages}
     for source, target, (first, second) in blocks:
         for vectors, language in ((source, first), (target, second)):
-            for start in range(0, len(vectors), ROWS):
-                fired[language] += (vectors[start : start + ROWS] @ encoder.T > SILENT).sum(axis=0)
+            for start in range(0, len(vectors), rows):
+                fired[language] += (vectors[start : start + rows] @ encoder.T > SILENT).sum(axis=0)
             counts[language] += len(vectors)
     frequent = np.any([fired[name] >= firing * counts[name] for name in languages if counts[name]], axis=0)
     return {"kept": (~frequent).astype(np.float32), "active": np.array([active], dtype=np.int64)}
+
+
+def _rows(weights: Mapping[str, np.ndarray]) -> int:
+    """Sentences whose latents are computed at once."""
+    return max(1, ENTRIES // len(weights["encoder.weight"]))
 
 
 ARCHITECTURE = Trained(

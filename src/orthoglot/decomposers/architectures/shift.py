@@ -1,0 +1,48 @@
+"""SHIFT (2026): every language moved towards the pivot by the mean difference of translations."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from orthoglot.decomposers.architectures.centering import apply
+from orthoglot.decomposers.base import ClosedForm
+from orthoglot.decomposers.chain import chain
+from orthoglot.decomposers.moments import Moments, PairMoments
+from orthoglot.settings import Settings
+
+
+class ShiftSettings(Settings):
+    """Its setting."""
+
+    scale: Annotated[float, Field(gt=0, le=1)]
+    """How much of the mean difference of translations `shift` takes off."""
+
+
+def fit(moments: Moments, pairs: PairMoments, scale: float) -> dict[str, np.ndarray]:
+    """meaning = e - scale V, language = scale V, with V the mean over translations of e - the pivot's vector.
+
+    The pivot, the language of most sentence pairs, has V = 0: its queries stay as they are. A language without
+    translations into it goes through the language that it shares most pairs with, and so on.
+
+    Returns:
+        means: scale V (K, D).
+    Raises:
+        DataError: No chain of translations links a language to the pivot.
+    Source: Jang et al., "SHIFT: Semantic Harmonization via Index-side Feature Transformation", 2026, Eq. 1 and
+    Algorithm 1; docs/papers.md#shift.
+    """
+    differences: dict[str, np.ndarray] = {}
+    for language, known in chain(moments.languages, pairs):
+        if language == known:
+            differences[language] = np.zeros(pairs.dim)
+            continue
+        pair, sign = ((known, language), 1) if (known, language) in pairs.counts else ((language, known), -1)
+        first, second = pairs.sums[pair]
+        differences[language] = differences[known] + sign * (second - first) / pairs.counts[pair]
+    return {"means": scale * np.stack([differences[language] for language in moments.languages])}
+
+
+ARCHITECTURE = ClosedForm(fit, apply, {"means": "K D"}, pairs=True, settings=ShiftSettings, by_language=True)
