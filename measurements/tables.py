@@ -21,6 +21,12 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
             yield dict(zip(names, line.rstrip("\n").split("\t"), strict=True))
 
 
+def lines(path: Path) -> list[list[str]]:
+    """The cells of a packed table without a header."""
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
+        return [line.rstrip("\n").split("\t") for line in file]
+
+
 def write(path: Path, records: Sequence[dict], missing: object = "") -> None:
     """Write a CSV file with a column for each name that occurs."""
     names = dict.fromkeys(name for record in records for name in record)

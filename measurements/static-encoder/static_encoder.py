@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import gzip
 import json
 import random
 import sys
@@ -25,11 +24,14 @@ from importlib.metadata import files
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 import numpy as np
 import torch
 from scipy.sparse import csr_matrix
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+from tables import lines
 from tokenizers import Tokenizer
 
 from orthoglot.apply import ready
@@ -324,12 +326,6 @@ def table(path: Path) -> str:
 def stacked(of: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
     """By method the values of sets (sets, sentences, ...), of sets of one size."""
     return {method: np.stack(values) for method, values in of.items()}
-
-
-def lines(path: Path) -> list[list[str]]:
-    """The cells of a packed table."""
-    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
-        return [line.rstrip("\n").split("\t") for line in file]
 
 
 def two_sides(encoder: Encoder, code: str, shared: Path, work: Path) -> Sides:

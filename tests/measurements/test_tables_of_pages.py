@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import coverage_of_calibrate
+import decoder_encoder
 import detection
 import mteb_page
 import own_mean
@@ -23,6 +24,8 @@ MEASUREMENTS = Path(__file__).parents[2] / "measurements"
     [
         (own_mean.table, "own-mean/own-mean.csv"),
         (coverage_of_calibrate.table, "mining/coverage.csv"),
+        (decoder_encoder.table, "decoder-encoder/decoder-encoder.csv"),
+        (decoder_encoder.table_of_gaps, "decoder-encoder/decoder-encoder.csv"),
         (mteb_page.table, "mteb-tasks/scores.csv"),
         (pairs_needed.table, "pairs-needed/pairs-needed.csv"),
         (detection.table, "scoring/detection.csv"),

@@ -77,6 +77,19 @@ def test_the_hosts_have_every_reading_and_the_ablations_lack_what_their_names_sa
         assert METHODS["seed"].terms.keys() - METHODS[f"seed-without-{part}"].terms.keys() == lost
 
 
+def test_terms_within_a_part_and_across_both_divide_those_of_seed() -> None:
+    intra, inter = (
+        {"seed.meaning", "seed.language"},
+        {"seed.separation", "seed.language_swap", "seed.meaning_swap"},
+    )
+    assert METHODS["seed-without-consistency"].terms.keys() == intra
+    assert METHODS["seed-inter"].terms.keys() == inter
+    assert METHODS["seed"].terms.keys() == intra | inter
+    assert METHODS["two-maps-intra"].terms.keys() == intra
+    assert METHODS["two-maps-inter"].terms.keys() == inter | {"meat.reconstruction"}
+    assert METHODS["two-maps-both"].terms == METHODS["two-maps-intra"].terms | METHODS["two-maps-inter"].terms
+
+
 def test_added_terms_are_compared_with_the_host_that_has_the_same_partners() -> None:
     hosts = {name: method.host for name, method in METHODS.items() if method.host}
     assert hosts == {
