@@ -270,7 +270,7 @@ def main() -> None:
                     split.fit(english, foreign, "en", codes).save(folder)
                 measured.add(method, Decomposer.load(folder))
         records += rows_of(name, measured)
-    write(given.output, records)
+        write(given.output, records)
     sys.stdout.write(table(given.output) + "\n" + table_of_gaps(given.output))
 
 
