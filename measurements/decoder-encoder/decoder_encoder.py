@@ -122,7 +122,7 @@ def embedded(checkpoint: Path, prefix: str, precision: Any, texts: Sequence[str]
     if not file.is_file():
         folder = work / f"{checkpoint.name}.encoder"
         folder.mkdir(exist_ok=True)
-        pooling: Any = None if (checkpoint / "modules.json").is_file() else "mean"
+        pooling: Any = "mean" if precision == "int8" else None  # else its own modules
         link_folder(
             Checkpoint(str(checkpoint.resolve()), prefix=prefix, pooling=pooling, max_tokens=128), folder
         )
@@ -270,7 +270,7 @@ def main() -> None:
                     split.fit(english, foreign, "en", codes).save(folder)
                 measured.add(method, Decomposer.load(folder))
         records += rows_of(name, measured)
-    write(given.output, records)
+        write(given.output, records)
     sys.stdout.write(table(given.output) + "\n" + table_of_gaps(given.output))
 
 
