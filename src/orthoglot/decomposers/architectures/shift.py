@@ -7,8 +7,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from orthoglot.decomposers.architectures.centering import apply
-from orthoglot.decomposers.base import ClosedForm
+from orthoglot.decomposers.base import ClosedForm, Languages, Split, Weights
 from orthoglot.decomposers.chain import chain
 from orthoglot.decomposers.moments import Moments, PairMoments
 from orthoglot.settings import Settings
@@ -22,13 +21,13 @@ class ShiftSettings(Settings):
 
 
 def fit(moments: Moments, pairs: PairMoments, scale: float) -> dict[str, np.ndarray]:
-    """meaning = e - scale V, language = scale V, with V the mean over translations of e - the pivot's vector.
+    """meaning = e - scale V, with V the mean over translations of e - the pivot's vector; language = mean of e.
 
     The pivot, the language of most sentence pairs, has V = 0: its queries stay as they are. A language without
     translations into it goes through the language that it shares most pairs with, and so on.
 
     Returns:
-        means: scale V (K, D).
+        offsets: scale V (K, D), means: of each language (K, D).
     Raises:
         DataError: No chain of translations links a language to the pivot.
     Source: Jang et al., "SHIFT: Semantic Harmonization via Index-side Feature Transformation", 2026, Eq. 1 and
@@ -42,7 +41,15 @@ def fit(moments: Moments, pairs: PairMoments, scale: float) -> dict[str, np.ndar
         pair, sign = ((known, language), 1) if (known, language) in pairs.counts else ((language, known), -1)
         first, second = pairs.sums[pair]
         differences[language] = differences[known] + sign * (second - first) / pairs.counts[pair]
-    return {"means": scale * np.stack([differences[language] for language in moments.languages])}
+    offsets = scale * np.stack([differences[language] for language in moments.languages])
+    return {"offsets": offsets, "means": moments.means()}
 
 
-ARCHITECTURE = ClosedForm(fit, apply, {"means": "K D"}, pairs=True, settings=ShiftSettings, by_language=True)
+def apply(weights: Weights, vectors: np.ndarray, languages: Languages) -> Split:
+    """Meaning and language of vectors (N, D)."""
+    return vectors - weights["offsets"][languages.rows], weights["means"][languages.rows]
+
+
+ARCHITECTURE = ClosedForm(
+    fit, apply, {"offsets": "K D", "means": "K D"}, pairs=True, settings=ShiftSettings, by_language=True
+)
