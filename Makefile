@@ -40,9 +40,14 @@ demo: setup
 demo-page: demo
 	$(IN_VENV) python measurements/demo/demo_page.py results/plots/corner.csv
 
+# A variable of the environment is not meant. make hands that of the command line to the recipe's shell by its environment.
+ifneq ($(origin ENCODER),command line)
+ENCODER =
+endif
+
 ready-model: setup
-	$(IN_VENV) snakemake --cores $(CORES) --config preset=ready $(if $(ENCODER),'presets={ready: {encoders: [$(ENCODER)]}}') && \
-	python measurements/ready-model/ready_model.py $(ENCODER)
+	$(IN_VENV) snakemake --cores $(CORES) --config preset=ready $(if $(ENCODER),"presets={ready: {encoders: [$$ENCODER]}}") && \
+	python measurements/ready-model/ready_model.py $(if $(ENCODER),"$$ENCODER")
 
 papers-small: setup
 	$(IN_VENV) for table in oracle:oracle seed:seed ems-62:ems xrete:emma-x; do \

@@ -35,13 +35,14 @@ import orthoglot
 from orthoglot import catalogue
 from orthoglot.apply import ready, ready_model
 from orthoglot.apply.encoder_map import find, vectors_of
+from orthoglot.apply.export import export
 from orthoglot.cli import app
 from orthoglot.decomposers.architectures.plda import ARCHITECTURE as PLDA
 from orthoglot.decomposers.architectures.plda import Prior, Scatter, apply, maps
 from orthoglot.decomposers.base import Languages, load_decomposer, unit
 from orthoglot.decomposers.closed_forms import gather
 from orthoglot.encoders import laser_release, usem3
-from orthoglot.encoders.folder import card, load_encoder, save_card
+from orthoglot.encoders.folder import card, load_encoder
 from orthoglot.encoders.kinds import kind
 from orthoglot.encoders.laser import LaserSizes
 from orthoglot.encoders.settings import FrozenSettings
@@ -173,8 +174,24 @@ def test_a_map_of_every_kind_of_encoder_is_made_found_and_loaded_by_name(name: s
     for part, of in zip((meaning, language), expected, strict=True):
         np.testing.assert_allclose(part, of, atol=1e-4 * np.abs(of).max())
     # The folder can be moved, and a second map replaces the first.
-    shutil.move(Path("weights") / name, "moved")
+    shutil.copytree(Path("weights") / name, "moved")
     assert orthoglot.load("moved", device="cpu").identity == model.identity
+    prior, about, digest = ready.load(Path("maps") / f"{name}.safetensors")
+    ready.save(prior._replace(settings={"shrinkage": 0.9}), about, Path("other.safetensors"))
+    assert get(name, "--map", "other.safetensors").exit_code == 0
+    second = orthoglot.load(name, device="cpu").decomposer
+    assert second is not None
+    assert second.details["shrinkage"] == 0.9
+    assert second.details["ready"] != digest
+
+
+def test_export_takes_the_model_of_a_map() -> None:
+    made("minilm", entry("minilm"), Path("minilm.safetensors"))
+    assert get("minilm", "--map", "minilm.safetensors").exit_code == 0
+    assert export(Path("weights/minilm"), Path("exported")) < 1e-4
+    meaning = orthoglot.load("minilm", device="cpu").encode(text := sentences(4, 5), part="meaning")
+    exported = SentenceTransformer("exported", device="cpu").encode(text)
+    np.testing.assert_allclose(unit(exported), unit(meaning), atol=1e-4)
 
 
 def test_the_ready_models_file_is_read_as_ever() -> None:
@@ -196,20 +213,16 @@ def test_the_ready_models_file_is_read_as_ever() -> None:
     squares = matrices.pop("total") + np.outer(mean, mean)
     scatter = Scatter(mean, squares, **matrices, **stated["scatter"], languages=stated["languages"])
     expected = maps(scatter, **stated["settings"])
-    entry("minilm")
-    home = Path("models/home")
-    home.mkdir(parents=True)
-    save_card(home, {"kind": "pretrained", "checkpoint": "."})
-    found = ready_model.decomposer_of(ready.load(), home, "small").weights
+    found = ready_model.decomposer_of(ready.load(), "small").weights
     assert found.keys() == expected.keys()
     for name, weight in found.items():
         np.testing.assert_array_equal(weight, expected[name].astype(np.float32))
 
 
 CHANGES: list[tuple[dict[str, Any], str]] = [
-    ({"revision": "another"}, "its revision is 'local' of labse, and 'another'"),
-    ({"pooling": "mean"}, "its pooling is 'pooler' of labse, and 'mean'"),
-    ({"prefix": "query: "}, "its prefix is 'a ' of labse, and 'query: '"),
+    ({"revision": "another"}, "made of labse with revision 'local'; labse in weights/labse has 'another'"),
+    ({"pooling": "mean"}, "made of labse with pooling 'pooler'; labse in weights/labse has 'mean'"),
+    ({"prefix": "query: "}, "made of labse with prefix 'a '; labse in weights/labse has 'query: '"),
 ]
 
 
@@ -231,15 +244,94 @@ def test_a_map_of_other_weights_of_another_entry_or_commit_is_refused() -> None:
     tensors = load_file(weights)
     first = next(iter(tensors))
     save_file({**tensors, first: tensors[first] + 1}, weights, {"format": "pt"})
-    assert "its weights is" in failure("labse", "labse.safetensors")
+    assert "made of labse with files" in failure("labse", "labse.safetensors")
     entry("bge")
-    assert "its pooling is 'pooler' of labse, and 'cls' of bge" in failure("bge", "labse.safetensors")
+    cause = "made of labse with pooling 'pooler'; bge in weights/bge has 'cls'"
+    assert cause in failure("bge", "labse.safetensors")
     hub = settings.model_copy(update={"revision": COMMIT, "checkpoint": "owner/labse"})
     assert vectors_of(hub, Path("weights/labse"))["checkpoint"] == "owner/labse"
     # The place of a folder says nothing: a colleague has it elsewhere.
     shutil.copytree("weights/labse", "elsewhere")
     assert vectors_of(settings, Path("elsewhere")) == vectors_of(settings, Path("weights/labse"))
     assert "checkpoint" not in vectors_of(settings, Path("elsewhere"))
+
+
+def test_files_that_change_a_vector_decide_to_whom_a_map_belongs() -> None:
+    settings = entry("minilm")
+    place = Path("weights/minilm")
+    first = vectors_of(settings, place)
+    pinned = settings.model_copy(update={"revision": COMMIT})
+    of_commit = vectors_of(pinned, place)
+    pooling = next(place.glob("*_Pooling/config.json"))
+    pooling.write_text(pooling.read_text().replace("mean", "max"))
+    assert vectors_of(settings, place) != first
+    assert vectors_of(pinned, place) == of_commit  # the commit has them
+    # Files that this kind does not read decide nothing.
+    settings = entry("labse")
+    first = vectors_of(settings, place := Path("weights/labse"))
+    (place / "2_Dense").mkdir()
+    shutil.copy(place / "model.safetensors", place / "2_Dense")
+    assert vectors_of(settings, place) == first
+    (place / "tokenizer.json").write_text((place / "tokenizer.json").read_text() + " ")
+    assert vectors_of(settings, place) != first
+    (place / "model.safetensors").rename(place / "pytorch_model.bin")
+    with pytest.raises(DataError, match=r"weights/labse: holds no \.safetensors weights"):
+        vectors_of(settings, place)
+
+
+def test_weights_that_are_here_are_not_replaced_by_way_of_a_map() -> None:
+    for name, words in (("static", ["--from", "elsewhere"]), ("laser", ["a.pt", "b", "c"])):
+        made(name, entry(name), Path(f"{name}.safetensors"))
+        done = get(name, *words, "--map", f"{name}.safetensors")
+        assert isinstance(done.exception, ConfigError)
+        assert "exists; for its map give --map without" in str(done.exception)
+
+
+def stated(file: Path, content: Any) -> None:
+    """Write a map with another header."""
+    save_file(load_file(file), file, {"ready": json.dumps(content)})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        3,
+        None,
+        {"vectors": []},
+        {"vectors": None},
+        {"scatter": {"doubt": "x", "pairs": 200}},
+        {"scatter": {"doubt": 0.5, "pairs": -5}},
+        {"text": None},
+        {"epochs": 3},
+    ],
+)
+def test_a_header_of_something_else_is_refused(change: Any) -> None:
+    made("static", entry("static"), file := Path("static.safetensors"))
+    header = ready.facts(file)
+    del header["sha256"]
+    stated(file, header)
+    assert ready.load(file).about["encoder"] == "static"
+    stated(file, header | change if isinstance(change, dict) else change)
+    assert "cannot be read" in failure("static", str(file))
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("mean", np.zeros(10**6, dtype=np.float32)),
+        ("mean", np.zeros((6, 6), dtype=np.float32)),
+        ("within.correlations", np.zeros(14, dtype=np.float16)),
+        ("within.correlations", np.full(15, np.nan, dtype=np.float16)),
+        ("spread.sizes", np.full(6, np.inf, dtype=np.float32)),
+    ],
+)
+def test_arrays_of_another_shape_or_without_a_number_are_refused(name: str, array: np.ndarray) -> None:
+    made("static", entry("static"), file := Path("static.safetensors"))
+    header = ready.facts(file)
+    del header["sha256"]
+    save_file({**load_file(file), name: array}, file, {"ready": json.dumps(header)})
+    assert "finite numbers" in failure("static", str(file))
+    assert not Path("weights/static/encoder.json").exists()
 
 
 def test_a_map_of_another_dimension_is_refused() -> None:
@@ -349,8 +441,12 @@ def test_a_release_has_a_map_by_its_address_or_that_of_its_folder(
         assert found is not None
         assert found.read_bytes() == file.read_bytes()
     assert find(release, "labse", Path()) is None
-    with pytest.raises(DataError, match=f"has SHA-256 {digest}, not 00"):
-        find(f"{release}#sha256=00", "static", Path())
+    assert find(f"{release}#sha256={digest.upper()}", "static", Path()) is not None
+    with pytest.raises(DataError, match=f"has sha256={digest}, not sha256=0"):
+        find(f"{release}#sha256={'0' * 64}", "static", Path())
+    for pin in ("sha256=00", "sha256=", "", f"SHA256={digest}", f"sha256:{digest}", "md5=00"):
+        with pytest.raises(ConfigError, match="after # write sha256= and 64 hex digits"):
+            find(f"{release}#{pin}", "static", Path())
     assert get("static", "--map", release).exit_code == 0
     assert orthoglot.load("static", device="cpu").usual_part == "meaning"
     monkeypatch.setattr("orthoglot.apply.encoder_map.MOST", 100)
@@ -387,6 +483,8 @@ def test_the_hub_has_a_map_at_a_commit(here: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(ConfigError, match="give OWNER/NAME@COMMIT"):
         find("owner/maps@main", "labse", here)
     assert find("owner/maps", "labse", here) is None
+    with pytest.raises(ConfigError, match="nor OWNER/NAME of the hub"):
+        find(f"a/b/c@{COMMIT}", "labse", here)
 
 
 def test_a_fit_starts_from_the_map_of_its_encoder(here: Path) -> None:
@@ -410,5 +508,14 @@ def test_a_fit_starts_from_the_map_of_its_encoder(here: Path) -> None:
         # The copy has the encoder's settings, and no map.
         assert card(here / output / "encoder")["prefix"] == "a "
         assert not (here / output / "encoder/ready").exists()
+    # A map of other weights is no start.
+    weights = Path("weights/labse/model.safetensors")
+    tensors, content = load_file(weights), weights.read_bytes()
+    save_file({name: tensor + 1 for name, tensor in tensors.items()}, weights, {"format": "pt"})
+    words = ["--bitext", "pairs.tsv", "--pair", "en-gn", "--output", "third", "--threads", "1"]
+    done = CliRunner().invoke(app, ["fit", "--encoder", "labse", *words])
+    assert done.exit_code == 1
+    assert "trained on encoder" in str(done.exception)
+    weights.write_bytes(content)
     shutil.rmtree("weights/labse/ready")
     assert "start" not in fit("weights/labse", "alone")

@@ -21,6 +21,11 @@ DUTCH = [
     "Niemand weet waarom het museum op zaterdag gesloten was.",
     "Wij zouden de gemeente over de kapotte lampen moeten schrijven.",
 ]
+SERBIAN = [
+    "Воз за обалу полази сваког јутра у пола осам.",
+    "Нико не зна зашто је музеј у суботу био затворен.",
+    "Она већ двадесет година живи у старој кући поред реке.",
+]
 
 
 @pytest.mark.parametrize(
@@ -34,6 +39,7 @@ DUTCH = [
         ((ENGLISH, DUTCH), ("nl", "gn"), False),  # the identifier does not know Guarani
         ((ENGLISH, DUTCH), ("bs", "sr"), False),  # and does not tell these apart
         (([], []), ("nl", "en"), False),
+        ((ENGLISH + ["", "123", "!!!"] * 4, SERBIAN + ["", "123", "!!!"] * 4), ("sr", "en"), True),
     ],
 )
 def test_it_warns_where_each_text_seems_to_be_in_the_language_of_the_other(

@@ -26,7 +26,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "shift": {"scale": 0.7},
 }
 CLOSED_FORMS = [name for name in names() if isinstance(named(name), ClosedForm)]
-# The meaning of PLDA has coordinates of its own, and that of SHIFT keeps where English is.
+# The meaning of PLDA has coordinates of its own.
 ADDING_UP = [name for name in CLOSED_FORMS if name not in ("plda", "shift")]
 
 

@@ -22,7 +22,7 @@ def fit(blocks: list[Block], scale: float = 1) -> dict[str, np.ndarray]:
     """What is taken off each language."""
     languages = sorted({name for *_, pair in blocks for name in pair})
     moments, pairs, _ = gather(shift.ARCHITECTURE, blocks, languages, DIM)
-    return dict(zip(languages, shift.fit(moments, pairs, scale)["offsets"], strict=True))
+    return dict(zip(languages, shift.fit(moments, pairs, scale)["shifts"], strict=True))
 
 
 def test_a_known_difference_is_taken_off_and_the_pivot_stays() -> None:
@@ -33,8 +33,12 @@ def test_a_known_difference_is_taken_off_and_the_pivot_stays() -> None:
     found = Decomposer("shift", "shift", "toy", "abc", ["de", "en", "fr"], 2, weights, {})
     parts = found.transform(target, "de")
     np.testing.assert_array_equal(parts.meaning, [[2, 0], [1, 3]])
-    np.testing.assert_array_equal(parts.language, [[2.5, 2.5], [2.5, 2.5]])  # the mean of the language
-    np.testing.assert_array_equal(found.transform(source, "en").meaning, source)
+    np.testing.assert_array_equal(parts.language, [[1.5, 1.5], [1.5, 1.5]])
+    pivot = found.transform(source, "en")
+    np.testing.assert_array_equal(pivot.meaning, source)
+    np.testing.assert_array_equal(
+        pivot.language, [[0.5, 0.5], [0.5, 0.5]]
+    )  # no zero, which no task can score
 
 
 def test_equals_the_mean_of_differences_in_either_order_and_over_two_corpora() -> None:
@@ -72,7 +76,7 @@ def test_differs_from_centering_by_one_vector_on_one_text_and_by_more_where_text
 
     def both(text: list[Block]) -> np.ndarray:
         moments, pairs, _ = gather(shift.ARCHITECTURE, text, ["de", "en", "ja"], DIM)
-        return centering.fit(moments)["means"] - shift.fit(moments, pairs, 1)["offsets"]
+        return centering.fit(moments)["means"] - shift.fit(moments, pairs, 1)["shifts"]
 
     np.testing.assert_allclose(both(blocks), np.tile(source.mean(axis=0), (3, 1)), atol=1e-12)
     further = rng.normal(size=(20, DIM)) - 9

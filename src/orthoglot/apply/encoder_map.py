@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,7 +13,7 @@ from orthoglot.apply import ready
 from orthoglot.apply.early_checks import MAP, READY
 from orthoglot.apply.ready_model import decomposer_of
 from orthoglot.atomic import building
-from orthoglot.encoders.folder import COMMIT, card, checkpoint_folder, save_card
+from orthoglot.encoders.folder import COMMIT, DECISIVE, card, checkpoint_folder, identity, modules, save_card
 from orthoglot.encoders.kinds import kind
 from orthoglot.encoders.settings import FrozenSettings
 from orthoglot.errors import ConfigError, DataError, OfflineError
@@ -36,8 +37,8 @@ def put(file: Path, settings: FrozenSettings, name: str, folder: Path) -> ready.
     stated = model.about.get("vectors", {})
     for fact, value in vectors_of(settings, folder).items():
         if stated.get(fact) != value:
-            theirs = f"{stated.get(fact)!r} of {model.about.get('encoder')}"
-            raise DataError(f"map {file}: its {fact} is {theirs}, and {value!r} of {name} in {folder}")
+            theirs = f"{model.about['encoder']} with {fact} {stated.get(fact)!r}"
+            raise DataError(f"map {file}: made of {theirs}; {name} in {folder} has {value!r}")
     here = {"checkpoint": str(folder.resolve()), "revision": "local", "package": None}
     update = {field: value for field, value in here.items() if hasattr(settings, field)}
     make = kind(settings.kind).make
@@ -52,32 +53,43 @@ def put(file: Path, settings: FrozenSettings, name: str, folder: Path) -> ready.
         described["bits"] = package.bits
     if package or COMMIT.fullmatch(getattr(settings, "revision", "")):
         described["origin"] = settings.checkpoint
-    save_card(folder, described)
+    decomposer = decomposer_of(model, name)
     with building(folder / READY) as partial:
-        decomposer_of(model, folder, name).save(partial)
+        save_card(folder, described)
+        replace(decomposer, identity=identity(folder)).save(partial)
         shutil.copyfile(file, partial / MAP)
     return model
 
 
 def vectors_of(settings: FrozenSettings, folder: Path) -> dict[str, str]:
-    """What decides an encoder's vectors, as its map states it: settings, and the SHA-256 of its weights.
+    """What decides an encoder's vectors, as its map states it: settings, and the SHA-256 of its files.
 
-    The place of a checkpoint counts if it is one of the hub, and is another on each machine if not.
+    A commit of the hub counts with its repository, and the weights. Without a commit, all files that change a vector
+    count (`orthoglot.encoders.folder.DECISIVE`), and the place does not.
 
     Args:
         settings: The encoder's entry of the catalogue.
         folder: Its encoder folder, or its checkpoint.
+    Raises:
+        DataError: There are no weights in safetensors.
     """
     fields = ("kind", "revision", "pooling", "prefix")
     stated = {field: str(getattr(settings, field)) for field in fields if hasattr(settings, field)}
+    patterns: tuple[str, ...] = DECISIVE
     if COMMIT.fullmatch(stated.get("revision", "")):
-        stated["checkpoint"] = settings.checkpoint
+        stated["checkpoint"], patterns = settings.checkpoint, ("*.safetensors",)
     described = folder / "encoder.json"
     place = checkpoint_folder(folder, card(folder)) if described.is_file() else folder
+    folders = {place}
+    if settings.kind == "sentence-transformers":
+        folders |= {module.folder for module in modules(place)}
+    paths = sorted({path for home in folders for pattern in patterns for path in home.glob(pattern)})
+    if not any(path.suffix == ".safetensors" for path in paths):
+        raise DataError(f"{place}: holds no .safetensors weights, to which a map could belong")
     digest = hashlib.sha256()
-    for path in sorted([*place.glob("*.safetensors"), *place.glob("[0-9]_*/*.safetensors")]):
+    for path in paths:
         digest.update(f"{path.relative_to(place).as_posix()} {file_digest(path)}\n".encode())
-    return {**stated, "weights": digest.hexdigest()}
+    return {**stated, "files": digest.hexdigest()}
 
 
 def find(place: str, name: str, scratch: Path) -> Path | None:
@@ -89,11 +101,15 @@ def find(place: str, name: str, scratch: Path) -> Path | None:
         name: The name of the encoder's entry.
         scratch: A folder for a file from elsewhere.
     Raises:
-        ConfigError: a repository of the hub without a commit.
+        ConfigError: a commit without 40 hex digits, a repository that the hub cannot have, or another pin.
         OfflineError: a server cannot be reached, or has an error.
         DataError: the file is not the pinned one, or too large.
     """
-    place, _, pinned = place.partition("#sha256=")
+    pinned = ""
+    if "#" in place and not Path(place).exists():
+        place, _, pinned = place.rpartition("#")
+        if not re.fullmatch("sha256=[0-9a-fA-F]{64}", pinned):
+            raise ConfigError(f"map {place}#{pinned}: after # write sha256= and 64 hex digits")
     file_name = f"{name}.safetensors"
     repository, _, commit = place.partition("@")
     if re.match("https?://", place):
@@ -111,8 +127,8 @@ def find(place: str, name: str, scratch: Path) -> Path | None:
         file = _of_hub(repository, commit, file_name)
     if file is None or not file.is_file():
         return None
-    if pinned and (digest := file_digest(file)) != pinned:
-        raise DataError(f"map {place}: has SHA-256 {digest}, not {pinned}")
+    if pinned and (digest := f"sha256={file_digest(file)}") != pinned.lower():
+        raise DataError(f"map {place}: has {digest}, not {pinned}")
     return file
 
 
@@ -141,13 +157,22 @@ def _downloaded(address: str, file: Path) -> Path | None:
 
 def _of_hub(repository: str, commit: str, file: str) -> Path | None:
     from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, LocalEntryNotFoundError
+    from huggingface_hub.errors import (
+        EntryNotFoundError,
+        HfHubHTTPError,
+        HFValidationError,
+        LocalEntryNotFoundError,
+    )
 
     try:
         return Path(hf_hub_download(repository, file, revision=commit))
     except LocalEntryNotFoundError as error:  # an EntryNotFoundError, too
         raise OfflineError(
             f"map {repository}: {file} at {commit} is not on this machine, and the model hub cannot be reached"
+        ) from error
+    except HFValidationError as error:
+        raise ConfigError(
+            f"map {repository}@{commit}: neither a file or folder nor OWNER/NAME of the hub"
         ) from error
     except EntryNotFoundError:
         return None

@@ -17,7 +17,7 @@ from sentence_transformers.models import Dense, Normalize, Pooling, Transformer
 from torch import nn
 
 from orthoglot import __version__, atomic, receipts
-from orthoglot.apply.early_checks import check_model, check_new
+from orthoglot.apply.early_checks import check_model, check_new, model_folder
 from orthoglot.apply.encoder_copy import Checkpoint, link_folder
 from orthoglot.apply.model import Model, default_prompt, opened
 from orthoglot.apply.model_card import decomposer_card, encoder_card
@@ -48,7 +48,7 @@ REFUSED = {
 
 
 def export(
-    model_folder: Path,
+    folder: Path,
     output: Path,
     *,
     part: str | None = None,
@@ -65,7 +65,7 @@ def export(
     of a residual is e - (W e + b) = (I - W) e - b, one linear map as well.
 
     Args:
-        model_folder: The folder of an encoder, or of a decomposer with its encoder; see `orthoglot.load`.
+        folder: The folder of an encoder, or of a decomposer with its encoder; see `orthoglot.load`.
         output: A new folder.
         part: "meaning" (if None) or "language", of a decomposer.
         language: The language whose map is written, for a method that maps each its own way.
@@ -79,32 +79,31 @@ def export(
         DataError: the export gives other vectors than orthoglot.
     """
     check_new(output)
+    folder = model_folder(folder) or folder
     name = output.resolve().name
-    decomposer, home, code = None, model_folder, canonical(language) if language else None
+    decomposer, home, code = None, folder, canonical(language) if language else None
     head: list[nn.Module] = []
-    if (model_folder / "encoder.json").is_file():
+    if (folder / "encoder.json").is_file():
         if part is not None or language is not None:
-            raise ConfigError(
-                f"{model_folder}: an encoder without a decomposer; leave --part and --language out"
-            )
-        receipts.check_whole(model_folder)
+            raise ConfigError(f"{folder}: an encoder without a decomposer; leave --part and --language out")
+        receipts.check_whole(folder)
     else:
         part = part or PARTS[0]
-        decomposer, home = opened(model_folder)
-        head = steps(decomposer, part, code, str(model_folder))
+        decomposer, home = opened(folder)
+        head = steps(decomposer, part, code, str(folder))
     with quiet():
         modules, prompts = encoder_modules(home)
         model = Model(load_encoder(home, "cpu"), decomposer)
         ours = model.encode(PROBES, part=part or "sentence", language=code)
-        origin = provenance(model_folder, home, decomposer, licence)
+        origin = provenance(folder, home, decomposer, licence)
         if decomposer is None:
             weights = None
             model_card = encoder_card(home, name, origin=origin, records=records)
         else:
             ours = unit(ours)
-            weights = receipts.file_digest(model_folder / WEIGHTS)
+            weights = receipts.file_digest(folder / WEIGHTS)
             model_card = decomposer_card(
-                model_folder,
+                folder,
                 home,
                 decomposer,
                 name,

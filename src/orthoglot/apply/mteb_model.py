@@ -16,6 +16,7 @@ from mteb.models.model_meta import ScoringFunction
 from mteb.types import Licenses
 from torch import nn
 
+from orthoglot.apply.early_checks import model_folder
 from orthoglot.apply.model import Model, located
 from orthoglot.apply.provenance import Licence, Provenance, known_languages, provenance
 from orthoglot.decomposers.base import unit
@@ -53,10 +54,11 @@ class MtebModel(AbsEncoder):
         Raises:
             ConfigError, DataError: see `orthoglot.load`.
         """
-        with located(Path(folder)) as (home, decomposer, identity):
+        place = model_folder(Path(folder)) or Path(folder)
+        with located(place) as (home, decomposer, identity):
             self.model = Model(load_encoder(home, device), decomposer, identity)
             self.part = part or self.model.usual_part
-            origin = provenance(Path(folder), home, decomposer)
+            origin = provenance(place, home, decomposer)
             self.mteb_model_meta = _meta(self.model, self.part, origin, card(home))
 
     def encode(

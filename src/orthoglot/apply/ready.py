@@ -13,22 +13,44 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from pydantic import Field
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from orthoglot.atomic import replacing
 from orthoglot.decomposers.architectures.plda import PldaSettings, Prior, Scatter
-from orthoglot.errors import DataError
+from orthoglot.errors import ConfigError, DataError
 from orthoglot.receipts import file_digest
-from orthoglot.settings import checked
+from orthoglot.settings import Settings, checked
 
 METHOD = "plda"
 FILE = Path(__file__).with_suffix(".safetensors")
 COVARIANCES = ("total", "within", "between", "spread")
 NUMBERS = ("doubt", "pairs")
+ABOUT = ("encoder", "vectors", "text", "made")
+
+
+class Numbers(Settings):
+    """Those of a `Scatter`."""
+
+    doubt: Annotated[float, Field(ge=0, le=1)]
+    pairs: Annotated[float, Field(gt=0)]
+
+
+class Header(Settings):
+    """The header of the file."""
+
+    encoder: str
+    vectors: dict[str, str] = {}
+    text: dict[str, str]
+    made: str
+    languages: Annotated[list[str], Field(min_length=2)]
+    settings: PldaSettings
+    scatter: Numbers
+    sha256: str = ""
 
 
 class Ready(NamedTuple):
@@ -70,31 +92,44 @@ def load(file: Path = FILE) -> Ready:
     """Read a file that `save` wrote; a damaged one is a DataError."""
     try:
         stated = facts(file)
+        checked(Header, stated)
         with safe_open(file, "numpy") as stored:
             arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
         if stated.pop("sha256", None) not in (None, _digest(arrays, stated)):
             raise ValueError("its SHA-256 is not the stated one")
-        checked(PldaSettings, settings := stated.pop("settings"))
-        return Ready(Prior(_scatter(arrays, stated), settings), stated, file_digest(file))
-    except (OSError, ValueError, TypeError, LookupError, SafetensorError, RecursionError) as error:
+        about = {name: stated[name] for name in ABOUT if name in stated}
+        return Ready(Prior(_scatter(arrays, stated), stated["settings"]), about, file_digest(file))
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        LookupError,
+        SafetensorError,
+        RecursionError,
+        ConfigError,
+    ) as error:
         raise DataError(f"map {file}: cannot be read ({error})") from error
 
 
-def _scatter(arrays: Mapping[str, np.ndarray], stated: dict[str, Any]) -> Scatter:
+def _scatter(arrays: Mapping[str, np.ndarray], stated: Mapping[str, Any]) -> Scatter:
     mean = arrays["mean"].astype(np.float64)
+    for name, array in arrays.items():
+        shape = (mean.size * (mean.size - 1) // 2,) if name.endswith(".correlations") else (mean.size,)
+        if array.shape != shape or not np.isfinite(array).all():
+            raise ValueError(f"{name} is not {shape[0]} finite numbers")
     matrices: dict[str, Any] = {}
     for name in COVARIANCES:
         sizes = arrays[f"{name}.sizes"].astype(np.float64)
-        correlations = np.eye(len(mean))
-        correlations[np.triu_indices(len(mean), 1)] = arrays[f"{name}.correlations"]
+        correlations = np.eye(mean.size)
+        correlations[np.triu_indices(mean.size, 1)] = arrays[f"{name}.correlations"]
         correlations = np.triu(correlations) + np.triu(correlations, 1).T
         matrices[name] = correlations * np.outer(sizes, sizes)
     return Scatter(
         mean=mean,
         squares=matrices.pop("total") + np.outer(mean, mean),
-        languages=stated.pop("languages"),
+        languages=stated["languages"],
         **matrices,
-        **stated.pop("scatter"),
+        **stated["scatter"],
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from orthoglot.decomposers.architectures.plda import maps
 from orthoglot.decomposers.base import META, Decomposer
 from orthoglot.encoders.folder import ENCODER, identity
 from orthoglot.encoders.kinds.pretrained import PretrainedSettings
-from orthoglot.errors import ConfigError
+from orthoglot.errors import ConfigError, DataError
 from orthoglot.file_lock import locked
 from orthoglot.packages import installed_package
 from orthoglot.receipts import file_digest
@@ -42,18 +43,23 @@ def get(folder: Path) -> Ready:
         home = partial / ENCODER
         home.mkdir()
         link_packaged(_encoder(name), name, home)
-        decomposer_of(model, home, name).save(partial)
+        replace(decomposer_of(model, name), identity=identity(home)).save(partial)
     return model
 
 
-def decomposer_of(model: Ready, home: Path, name: str) -> Decomposer:
-    """PLDA's maps of the encoder in `home`."""
+def decomposer_of(model: Ready, name: str) -> Decomposer:
+    """PLDA's maps of an encoder whose identity is not stated yet.
+
+    Raises:
+        DataError: The formula has no solution.
+    """
     scatter, settings = model.prior
-    weights = {part: array.astype(np.float32) for part, array in maps(scatter, **settings).items()}
+    try:
+        weights = {part: array.astype(np.float32) for part, array in maps(scatter, **settings).items()}
+    except np.linalg.LinAlgError as error:
+        raise DataError(f"map of {name}: its covariances have no solution ({error})") from error
     details = {**settings, **model.about, "train_pairs": scatter.pairs, "ready": model.sha256}
-    return Decomposer(
-        METHOD, METHOD, name, identity(home), scatter.languages, len(scatter.mean), weights, details
-    )
+    return Decomposer(METHOD, METHOD, name, "", scatter.languages, len(scatter.mean), weights, details)
 
 
 def usual_folder(instead: str) -> Path:

