@@ -87,7 +87,7 @@ def test_its_calibration_and_its_records_are_read(tmp_path: Path) -> None:
     assert not json.loads((tmp_path / "pairs.tsv.json").read_text())["options"]["own_mean"]
     refused = CliRunner().invoke(app, [*given, "--own-mean"])
     assert isinstance(refused.exception, ConfigError)
-    assert "or --own-mean" in str(refused.exception)
+    assert "made with another --own-mean (False, not True); another --precision" in str(refused.exception)
     records = read_records(COMMITTED / "model/records.jsonl")
     assert {record.view for record in records} == {"sentence", "meaning", "language"}
 

@@ -29,8 +29,8 @@ RECORDS = {
     "unseen-text": ("unseen-text/method.comparisons.csv", "unseen-text/method.after.csv"),
     "few-pairs": ("few-pairs/few-pairs.csv",),
     "ready-model": ("ready-model/*.parquet", "which-method/whole.parquet"),
-    "every-method": ("every-method/methods.parquet",),
-    "../docs/methods.md": ("every-method/methods.parquet",),
+    "every-method": ("every-method/*.parquet",),
+    "../docs/methods.md": ("which-method/*.parquet", "every-task/*.parquet", "every-method/*.parquet"),
 }
 # The records of these pages are tables of a column for each measure, in shares of 1.
 SHARES = {
@@ -160,6 +160,48 @@ def test_the_tables_of_all_methods_are_what_their_commands_print(
         rows = printed_by(command, monkeypatch, capsys)[1:]
         assert len(rows) == 52
         assert [row for row in rows if row not in shown] == [], command
+
+
+def test_the_best_of_each_encoder_is_bold() -> None:
+    table = pd.DataFrame(
+        [
+            ("plda", "meaning", 9.06),
+            ("seed", "meaning", 9.14),
+            ("meat", "meaning", 3.0),
+            ("plda", "language", 99.0),
+        ],
+        columns=["method", "view", "value"],
+    ).assign(task="tatoeba", dataset="tatoeba", metric="P@1")
+    heading, shown = score_table.short([table, table[table["method"] != "meat"]], "Tatoeba ↑ = tatoeba P@1")
+    assert heading == "Tatoeba ↑"
+    assert shown == {"plda": "**9.1** / **9.1**", "seed": "**9.1** / **9.1**", "meat": "3.0 / –"}
+    assert score_table.short([table], "Tatoeba ↓ = tatoeba P@1")[1]["meat"] == "**3.0**"
+
+
+def printed_by(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> list[str]:
+    """The lines of the table that a command of `score_table.py` prints, without those under the heading."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("sys.argv", shlex.split(command))
+    score_table.main()
+    return [line for line in capsys.readouterr().out.splitlines() if not line.startswith("| ---")]
+
+
+def test_the_tables_of_all_methods_are_what_their_commands_print(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The one on the page of methods has the best of each column and encoder bold, and nothing else."""
+    page = (MEASUREMENTS / "every-method/README.md").read_text(encoding="utf-8")
+    commands = re.findall(r"python measurements/which-method/(score_table.py (?:.*\\\n)*.*)", page)
+    assert len(commands) == 3
+    for command in commands:
+        command = command.replace("\\\n", " ")
+        of = "../docs/methods.md" if "--short" in command else "every-method"
+        # The page of methods says more of some.
+        shown = [re.sub(r"^(\| `[^`]*`)[^|]*", r"\1 ", line) for line in read(of).splitlines()]
+        missing = [line for line in printed_by(command, monkeypatch, capsys) if line not in shown]
+        assert missing == [], command
 
 
 def test_the_best_of_each_encoder_is_bold() -> None:

@@ -96,11 +96,13 @@ def mine(
         given = (identity, view, margin, retrieval, neighborhood, own_mean)
         stated = (known.model, known.part, known.margin, known.retrieval, known.neighborhood, known.own_mean)
         if given != stated:
-            names = "model", "part", "margin", "retrieval", "neighborhood", "own mean"
+            names = "model", "--part", "--margin", "--retrieval", "--neighborhood", "--own-mean"
             values = zip(names, stated, given, strict=True)
-            differences = [f"{name} {theirs}, not {ours}" for name, theirs, ours in values if theirs != ours]
+            differences = [
+                f"another {name} ({theirs}, not {ours})" for name, theirs, ours in values if theirs != ours
+            ]
             raise ConfigError(
-                f"{calibration}: made with {'; '.join(differences)}. Another --precision is another model"
+                f"{calibration}: made with {', '.join(differences)}; another --precision is another model"
             )
         threshold = known.threshold if threshold is None else threshold
     vector_options: dict[str, Any] = {"part": view, "languages": languages, "own_mean": own_mean}
