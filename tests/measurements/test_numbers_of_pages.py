@@ -138,44 +138,34 @@ def with_intervals(text: str) -> list[tuple[str, ...]]:
     return [tuple(map(plain, score)) for score in re.findall(rf"({NUMBER}) \[({NUMBER}), ({NUMBER})\]", text)]
 
 
-def printed_by(
-    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> list[str]:
-    """The lines of the table that a command of `score_table.py` prints, without those under the heading."""
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setattr("sys.argv", shlex.split(command))
-    score_table.main()
-    return [line for line in capsys.readouterr().out.splitlines() if not line.startswith("| ---")]
+# What the table of methods calls a data set and a metric.
+COLUMNS = {
+    "Tatoeba ↑": ("tatoeba", "P@1"),
+    "NTREX ↑": ("ntrex", "P@1"),
+    "own language ↓": ("ntrex", "same-language"),
+    "STS 2017 ↑": ("sts17", "spearman"),
+    "MLQE ↑": ("mlqe", "pearson"),
+}
 
 
-def test_the_tables_of_all_methods_are_what_their_commands_print(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The one on the page of methods has the best of each column and encoder bold, and nothing else."""
-    page = (MEASUREMENTS / "every-method/README.md").read_text(encoding="utf-8")
-    commands = re.findall(r"python measurements/which-method/(score_table.py (?:[^\n]*\\\n)*[^\n]*)", page)
-    assert len(commands) == 3
-    for command in (command.replace("\\\n", " ") for command in commands):
-        shown = read("../docs/methods.md" if "--short" in command else "every-method").splitlines()
-        rows = printed_by(command, monkeypatch, capsys)[1:]
-        assert len(rows) == 52
-        assert [row for row in rows if row not in shown] == [], command
-
-
-def test_the_best_of_each_encoder_is_bold() -> None:
-    table = pd.DataFrame(
-        [
-            ("plda", "meaning", 9.06),
-            ("seed", "meaning", 9.14),
-            ("meat", "meaning", 3.0),
-            ("plda", "language", 99.0),
-        ],
-        columns=["method", "view", "value"],
-    ).assign(task="tatoeba", dataset="tatoeba", metric="P@1")
-    heading, shown = score_table.short([table, table[table["method"] != "meat"]], "Tatoeba ↑ = tatoeba P@1")
-    assert heading == "Tatoeba ↑"
-    assert shown == {"plda": "**9.1** / **9.1**", "seed": "**9.1** / **9.1**", "meat": "3.0 / –"}
-    assert score_table.short([table], "Tatoeba ↓ = tatoeba P@1")[1]["meat"] == "**3.0**"
+def test_the_table_of_methods_is_that_of_the_run_that_repeats_it() -> None:
+    records = spread(pd.read_parquet(MEASUREMENTS / "which-method/whole.parquet"))
+    part = records["method"].map(lambda method: "sentence" if method == "original" else "meaning")
+    records = records[(records["subset"] == "all") & (records["view"] == part)]
+    value = records.set_index(["dataset", "metric", "method"])["value"].sort_index()
+    lines = read("../docs/methods.md").partition("## All methods")[0].splitlines()
+    lines = [line for line in lines if line.startswith(("| Method", "| `"))]
+    heading, *rows = ([cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines)
+    assert heading[2:] == [*COLUMNS]
+    assert len(rows) >= 6
+    for method, _, *cells in rows:
+        shown = [cell.strip("*") for cell in cells]
+        assert shown == [rounded(float(value[(*of, method)])) for of in COLUMNS.values()], method
+    # The best of each column is bold, and nothing else is.
+    for place, name in enumerate(COLUMNS, 2):
+        column = [row[place] for row in rows]
+        best = (min if "↓" in name else max)(column, key=lambda cell: float(cell.strip("*")))
+        assert [cell for cell in column if "*" in cell] == [f"**{best.strip('*')}**"], name
 
 
 def printed_by(
