@@ -16,7 +16,7 @@ from typing import Any
 from checks import EncoderChecks, absent, check_benchmarks, check_opus, check_parts
 from mining_jobs import add_mining
 from orthoglot import __version__
-from orthoglot.apply.early_checks import READY
+from orthoglot.apply.model_folders import READY
 from orthoglot.catalogue_entries import known
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import Trained

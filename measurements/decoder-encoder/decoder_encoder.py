@@ -108,12 +108,12 @@ def taught(work: Path, shared: Path, more: Path, tested: Tested) -> dict[str, li
         (work / "text.json").write_text(json.dumps(parts), encoding="utf-8")
     pairs, others = json.loads((work / "text.json").read_text(encoding="utf-8"))
     if not all((work / kind).is_dir() for kind in small_encoders.POOLING):
-        texts = (text for some in pairs.values() for pair in some[:10000] for text in pair)
+        texts = (text for drawn in pairs.values() for pair in drawn[:10000] for text in pair)
         tokenizer = small_encoders.byte_pairs(texts, VOCABULARY)
         for kind in small_encoders.POOLING:
             if not (work / kind).is_dir():
                 small_encoders.train(kind, pairs, tokenizer, work / kind, steps=STEPS)
-    return {code: some[:TAUGHT] for code, some in others.items()}
+    return {code: drawn[:TAUGHT] for code, drawn in others.items()}
 
 
 def embedded(checkpoint: Path, prefix: str, precision: Any, texts: Sequence[str], work: Path) -> np.ndarray:
@@ -132,12 +132,12 @@ def embedded(checkpoint: Path, prefix: str, precision: Any, texts: Sequence[str]
 
 def hits(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """By sentence: the share of the two directions in which its translation is nearest (N,)."""
-    cosines, own = unit(x) @ unit(y).T, np.arange(len(x))
-    return np.mean([side.argmax(axis=1) == own for side in (cosines, cosines.T)], axis=0)
+    cosines, rows = unit(x) @ unit(y).T, np.arange(len(x))
+    return np.mean([side.argmax(axis=1) == rows for side in (cosines, cosines.T)], axis=0)
 
 
 class Measured:
-    """Measures of some splits of one encoder's vectors, resampled together."""
+    """Measures of splits of one encoder's vectors, resampled together."""
 
     def __init__(self, tested: Tested, places: dict[str, int], vectors: np.ndarray) -> None:
         self.tested, self.places, self.vectors = tested, places, vectors
@@ -163,16 +163,14 @@ class Measured:
             return self.of(texts) if split is None else split.transform(self.of(texts))
 
         for code, both in self.tested.tatoeba.items():
-            found = hits(*(meaning(texts) for _, texts in both))
-            self._add(COLUMNS[0], method, f"tatoeba {code}", found[:, None], mean())
+            nearest = hits(*(meaning(texts) for _, texts in both))
+            self._add(COLUMNS[0], method, f"tatoeba {code}", nearest[:, None], mean())
         parts = np.stack([unit(meaning(texts)) for texts in self.tested.flores.values()])  # (K, N, D)
         twos = [(a, b) for n, a in enumerate(parts) for b in parts[:n]]
-        found, apart = (
-            np.mean([one(a, b) for a, b in twos], axis=0)
-            for one in (hits, lambda a, b: np.square(a - b).sum(axis=1))
-        )
-        self._add(COLUMNS[1], method, "flores", found[:, None], mean())
-        self._add(COLUMNS[4], method, "flores", apart[:, None], mean())
+        nearest = np.mean([hits(a, b) for a, b in twos], axis=0)
+        distances = np.mean([np.square(a - b).sum(axis=1) for a, b in twos], axis=0)
+        self._add(COLUMNS[1], method, "flores", nearest[:, None], mean())
+        self._add(COLUMNS[4], method, "flores", distances[:, None], mean())
         self.kernels[method].append(kernel(parts))
         for measure, task, statistic in (COLUMNS[2], "STS", Spearman()), (COLUMNS[3], "QE", pearson()):
             for name, (both, gold) in self.tested.graded[task].items():
@@ -190,7 +188,7 @@ class Measured:
             for key, sets in self.members.items()
         }
         for method, kernels in self.kernels.items():
-            of[COLUMNS[5], method] = np.mean([uniformity(one) for one in kernels], axis=0)
+            of[COLUMNS[5], method] = np.mean([uniformity(means) for means in kernels], axis=0)
         return of
 
 
@@ -200,9 +198,9 @@ def kernel(parts: np.ndarray) -> np.ndarray:
     The diagonal, a sentence with its own translations, is 0: it does not count.
     """
     means = np.zeros((parts.shape[1],) * 2)
-    for one in parts:
-        for other in parts:
-            means += np.exp(4 * (one @ other.T) - 4)
+    for x in parts:
+        for y in parts:
+            means += np.exp(4 * (x @ y.T) - 4)
     np.fill_diagonal(means, 0)
     return means / len(parts) ** 2
 
@@ -225,9 +223,9 @@ def rows_of(encoder: str, measured: Measured) -> Iterator[dict[str, object]]:
             row: dict[str, object] = {"encoder": encoder, "measure": measure, "method": method}
             row |= ends("", scale * of[measure, method])
             yield row | (ends("gain", scale * (of[measure, method] - plain)) if method != "original" else {})
-        for one, other in GAPS:
-            gap = ends("", scale * (of[measure, one] - of[measure, other]))
-            yield {"encoder": encoder, "measure": measure, "method": f"{one} - {other}", **gap}
+        for first, second in GAPS:
+            gap = ends("", scale * (of[measure, first] - of[measure, second]))
+            yield {"encoder": encoder, "measure": measure, "method": f"{first} - {second}", **gap}
 
 
 def ends(name: str, draws: np.ndarray) -> dict[str, float]:
@@ -247,15 +245,15 @@ def main() -> None:
     torch.set_num_threads(1)
     tested = Tested(given.shared)
     pairs = taught(given.work, given.shared, given.more, tested)
-    sides = [[pair[n] for some in pairs.values() for pair in some] for n in (0, 1)]
-    codes = [code for code, some in pairs.items() for _ in some]
+    sides = [[pair[n] for drawn in pairs.values() for pair in drawn] for n in (0, 1)]
+    codes = [code for code, drawn in pairs.items() for _ in drawn]
     texts = list(dict.fromkeys([*tested.sentences(), *sides[0], *sides[1]]))
     places = {text: place for place, text in enumerate(texts)}
     records: list[dict[str, object]] = []
-    own = (small_encoders.INSTRUCTION, "float32")
+    trained = (small_encoders.INSTRUCTION, "float32")
     for name, checkpoint, prefix, precision in (
-        ("decoder", given.work / "decoder", *own),
-        ("control", given.work / "control", *own),
+        ("decoder", given.work / "decoder", *trained),
+        ("control", given.work / "control", *trained),
         ("me5-small", given.me5, "query: ", "int8"),
     ):
         vectors = embedded(checkpoint, prefix, precision, texts, given.work)

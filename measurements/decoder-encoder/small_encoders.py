@@ -44,7 +44,7 @@ Pair = tuple[str, str]
 
 def key(text: str) -> str:
     """The letters and digits of a text in lower case."""
-    return "".join(one for one in text.casefold() if one.isalnum())
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def free_text(shared: Path, more: Path, tested: Iterable[str]) -> tuple[dict[str, list[Pair]], ...]:
@@ -56,14 +56,15 @@ def free_text(shared: Path, more: Path, tested: Iterable[str]) -> tuple[dict[str
     parts: tuple[dict[str, list[Pair]], ...] = (defaultdict(list), defaultdict(list))
     for code, messages in MESSAGES.items():
         files = [shared / f"parallel/{corpus}.en-{code}.tsv.gz" for corpus in ("anki", "tico19", "tldr")]
-        pairs = [(one[0], one[1]) for file in files if file.is_file() for one in lines(file)]
+        pairs = [(line[0], line[1]) for file in files if file.is_file() for line in lines(file)]
         sides = [("bible_nt/bible.{}", "eng", BIBLES.get(code, ""))]
         sets = ("l10n_scratch", "l10n_mozilla", "l10n_wikipedia_android")
-        sides += [(name + "/l10n.{}", "en", own) for name, own in zip(sets, messages, strict=True)]
-        for form, english, own in sides:
-            if own:
+        sides += [(name + "/l10n.{}", "en", tag) for name, tag in zip(sets, messages, strict=True)]
+        for form, english, foreign in sides:
+            if foreign:
                 columns = [
-                    [one[0] for one in lines(more / f"{form.format(side)}.tsv.gz")] for side in (english, own)
+                    [line[0] for line in lines(more / f"{form.format(tag)}.tsv.gz")]
+                    for tag in (english, foreign)
                 ]
                 pairs += zip(*columns, strict=True)
         once: set[str] = set()
@@ -121,7 +122,7 @@ def network(kind: str, vocabulary: int, width: int, layers: int) -> Qwen3Model:
 def batches(pairs: dict[str, list[Pair]], size: int, count: int) -> Iterator[list[Pair]]:
     """Batches of pairs of like length; languages are drawn by the root of how many pairs they have."""
     generator = np.random.default_rng(1)
-    shares = np.sqrt([len(some) for some in pairs.values()])
+    shares = np.sqrt([len(texts) for texts in pairs.values()])
     left: dict[str, list[int]] = {code: [] for code in pairs}
     for start in range(0, count, CHUNK):
         chunk = min(CHUNK, count - start)
@@ -138,7 +139,7 @@ def batches(pairs: dict[str, list[Pair]], size: int, count: int) -> Iterator[lis
 def pooled(
     model: Qwen3Model, tokenizer: PreTrainedTokenizerFast, kind: str, texts: Sequence[str], longest: int
 ) -> Tensor:
-    """Vectors of length 1 of some texts, of which `longest` tokens are read."""
+    """Vectors of length 1 of texts, of which `longest` tokens are read."""
     tokens = tokenizer(list(texts), truncation=True, max_length=longest, padding=True, return_tensors="pt")
     ids, mask = tokens["input_ids"], tokens["attention_mask"]
     with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -171,12 +172,12 @@ def train(
         optimiser, lambda step: min((step + 1) / warmup, (steps - step) / (steps - warmup))
     )
     losses = []
-    for some in batches(pairs, batch, steps):
-        one, other = (
+    for drawn in batches(pairs, batch, steps):
+        first, second = (
             pooled(model, tokenizer, kind, [INSTRUCTION + text for text in side], longest)
-            for side in zip(*some, strict=True)
+            for side in zip(*drawn, strict=True)
         )
-        cosines, right = one @ other.T / TEMPERATURE, torch.arange(len(some))
+        cosines, right = first @ second.T / TEMPERATURE, torch.arange(len(drawn))
         loss = (functional.cross_entropy(cosines, right) + functional.cross_entropy(cosines.T, right)) / 2
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

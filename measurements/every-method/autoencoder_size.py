@@ -31,8 +31,8 @@ from orthoglot.training.settings import DecompositionSettings
 
 def first(source: np.ndarray, target: np.ndarray) -> float:
     """P@1 in percent, the mean of both directions."""
-    cosines, own = unit(source) @ unit(target).T, np.arange(len(source))
-    return 50 * float((cosines.argmax(axis=1) == own).mean() + (cosines.argmax(axis=0) == own).mean())
+    cosines, rows = unit(source) @ unit(target).T, np.arange(len(source))
+    return 50 * float((cosines.argmax(axis=1) == rows).mean() + (cosines.argmax(axis=0) == rows).mean())
 
 
 def main() -> None:
@@ -63,10 +63,10 @@ def main() -> None:
         checkpoint=None,
     )
     trained = time.perf_counter() - began
-    found, undivided, vectors = [], [], []
+    meaning, undivided, vectors = [], [], []
     for source, target, pair in translations(data, data.valid):
         sides = [decomposer.transform(side, code) for side, code in zip((source, target), pair, strict=True)]
-        found.append(first(sides[0].meaning, sides[1].meaning))
+        meaning.append(first(sides[0].meaning, sides[1].meaning))
         undivided.append(first(source, target))
         vectors += [source, target]
     rows = np.concatenate(vectors)
@@ -81,7 +81,7 @@ def main() -> None:
         "peak_gb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
         "error_share": round(history[-1]["valid.langsae.reconstruction"] / float(rows.var(axis=0).mean()), 4),
         "left_out": int((decomposer.weights["kept"] == 0).sum()),
-        "meaning": round(float(np.mean(found)), 2),
+        "meaning": round(float(np.mean(meaning)), 2),
         "undivided": round(float(np.mean(undivided)), 2),
     }
     pd.DataFrame([row]).to_csv(given.output, mode="a", header=not given.output.exists(), index=False)

@@ -77,9 +77,9 @@ def table(record: Path) -> str:
     fitted = {code for pair in rows.loc[rows["task"] == "heldout", "subset"] for code in pair.split("->")}
     lines = ["| | encoder's own vector | ready model |", "|---|---|---|"]
     for title, (task, dataset, metric) in LINES.items():
-        of = rows[(rows["task"] == task) & (rows["dataset"] == dataset) & (rows["metric"] == metric)]
-        sides = of[of["view"] == "sentence"], of[of["view"] == "meaning"]
-        sides = sides[0][sides[0]["method"] == "original"], sides[1]
+        scores = rows[(rows["task"] == task) & (rows["dataset"] == dataset) & (rows["metric"] == metric)]
+        undivided = (scores["view"] == "sentence") & (scores["method"] == "original")
+        sides = scores[undivided], scores[scores["view"] == "meaning"]
         whole = [side[side["subset"] == "all"].iloc[0] for side in sides]
         cells = [f"{row['value']:.1f} [{row['low']:.1f}, {row['high']:.1f}]" for row in whole]
         lines.append(f"| {title} | {' | '.join(cells)} |")

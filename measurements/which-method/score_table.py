@@ -34,23 +34,23 @@ def chosen(table: pd.DataFrame, score: str) -> tuple[pd.DataFrame, str, str]:
     elif kind == ["change"]:
         metric, form = f"difference-{metric}:{ORIGINAL}", "{:+.1f} [{:+.1f}, {:+.1f}]"
     views = table["method"].map(lambda name: "sentence" if (name, view) == (ORIGINAL, "meaning") else view)
-    found = table[(table["dataset"] == dataset) & (table["metric"] == metric) & (table["view"] == views)]
+    scores = table[(table["dataset"] == dataset) & (table["metric"] == metric) & (table["view"] == views)]
     if task:
-        found = found[found["task"] == task]
-    if len(tasks := found["task"].unique()) > 1:
+        scores = scores[scores["task"] == task]
+    if len(tasks := scores["task"].unique()) > 1:
         raise SystemExit(
             f"{score}: several tasks use {dataset}; write one of them before it: {', '.join(tasks)}"
         )
-    return found, form, view
+    return scores, form, view
 
 
 def cells(table: pd.DataFrame, score: str) -> dict[str, str]:
     """Value and interval by method."""
-    found, form, view = chosen(table, score)
+    scores, form, view = chosen(table, score)
     return {
         row.method: (f"{row.value:.1f}" if pd.isna(row.low) else form.format(row.value, row.low, row.high))
         + ("" if view == "sentence" or pd.isna(row.reach) else f" ± {row.reach:.1f}")
-        for row in found.itertuples()
+        for row in scores.itertuples()
     }
 
 
@@ -88,7 +88,7 @@ def main() -> None:
         columns = {score: cells(table, score) for score in given.score}
     rows = [["Method", *columns], ["---"] * (len(columns) + 1)]
     rows += [
-        [f"`{method}`" if given.short else method, *(found.get(method, "–") for found in columns.values())]
+        [f"`{method}`" if given.short else method, *(scores.get(method, "–") for scores in columns.values())]
         for method in table["method"].unique()
     ]
     sys.stdout.writelines(f"| {' | '.join(row)} |\n" for row in rows)

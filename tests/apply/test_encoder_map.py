@@ -213,9 +213,9 @@ def test_the_ready_models_file_is_read_as_ever() -> None:
     squares = matrices.pop("total") + np.outer(mean, mean)
     scatter = Scatter(mean, squares, **matrices, **stated["scatter"], languages=stated["languages"])
     expected = maps(scatter, **stated["settings"])
-    found = ready_model.decomposer_of(ready.load(), "small").weights
-    assert found.keys() == expected.keys()
-    for name, weight in found.items():
+    weights = ready_model.decomposer_of(ready.load(), "small").weights
+    assert weights.keys() == expected.keys()
+    for name, weight in weights.items():
         np.testing.assert_array_equal(weight, expected[name].astype(np.float32))
 
 
@@ -437,9 +437,9 @@ def test_a_release_has_a_map_by_its_address_or_that_of_its_folder(
     made("static", entry("static"), file := Path("maps/static.safetensors"))
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     for place in (release, f"{release}/", f"{release}/static.safetensors#sha256={digest}"):
-        found = find(place, "static", Path())
-        assert found is not None
-        assert found.read_bytes() == file.read_bytes()
+        copy = find(place, "static", Path())
+        assert copy is not None
+        assert copy.read_bytes() == file.read_bytes()
     assert find(release, "labse", Path()) is None
     assert find(f"{release}#sha256={digest.upper()}", "static", Path()) is not None
     with pytest.raises(DataError, match=f"has sha256={digest}, not sha256=0"):
@@ -475,9 +475,9 @@ def test_the_hub_has_a_map_at_a_commit(here: Path, monkeypatch: pytest.MonkeyPat
     # Offline, from the hub's cache.
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", f"{cache}/hub")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    found = find(f"owner/maps@{COMMIT}", "labse", here)
-    assert found is not None
-    assert found.read_bytes() == b"map"
+    copy = find(f"owner/maps@{COMMIT}", "labse", here)
+    assert copy is not None
+    assert copy.read_bytes() == b"map"
     with pytest.raises(OfflineError, match=r"static\.safetensors at 1+ is not on this machine"):
         find(f"owner/maps@{COMMIT}", "static", here)
     with pytest.raises(ConfigError, match="give OWNER/NAME@COMMIT"):

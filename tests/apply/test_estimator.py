@@ -267,7 +267,7 @@ def test_fit_uses_its_own_number_of_threads_and_gives_back_the_other(
 def test_package_stays_light_until_the_estimator_is_asked_for() -> None:
     code = (
         "import sys, orthoglot\nassert not {'torch', 'sklearn', 'numpy'} & set(sys.modules)\n"
-        "assert {'Decomposer', 'Model', 'mine', 'read_pairs', 'score'} < set(orthoglot.__all__)\n"
+        "assert {'Decomposer', 'Model', 'mine', 'read_pairs', 'score'} < set(orthoglot.__all__) < set(dir(orthoglot))\n"
         "orthoglot.read_pairs\nassert not {'torch', 'sklearn'} & set(sys.modules)\n"
         "orthoglot.Decomposer\nassert 'sklearn' in sys.modules\n"
         "try:\n    orthoglot.Decomposr\nexcept AttributeError as error:\n    print(error)"

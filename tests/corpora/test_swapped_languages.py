@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from orthoglot.cli import app
 from orthoglot.corpora import swapped_languages
 from orthoglot.corpora.swapped_languages import warn_if_swapped
 
@@ -60,3 +63,27 @@ def test_a_long_text_is_looked_at_in_its_whole_length(monkeypatch: pytest.Monkey
     monkeypatch.setattr(swapped_languages, "MOST", 4)
     assert warn_if_swapped((ENGLISH + DUTCH[:1] * 2, DUTCH * 3), ("nl", "en"))
     assert not warn_if_swapped((ENGLISH[:1] + DUTCH * 5, DUTCH), ("nl", "en"))
+
+
+@pytest.mark.parametrize("command", ["mine", "align"])
+@pytest.mark.parametrize(("codes", "warned"), [(("nl", "en"), True), (("en", "nl"), False)])
+def test_commands_warn_before_they_open_a_model(
+    command: str, codes: tuple[str, str], warned: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (model := tmp_path / "model").mkdir()
+    (model / "encoder.json").write_text("no encoder")
+    for name, text in (("a", ENGLISH), ("b", DUTCH)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "text.txt").write_text("\n".join(text) + "\n", encoding="utf-8")
+    texts = [tmp_path / name / ("text.txt" if command == "mine" else "") for name in ("a", "b")]
+    words = ["-o", tmp_path / "pairs.tsv", "--model", model, "--source-language", codes[0]]
+    done = CliRunner().invoke(app, [command, *map(str, [*texts, *words]), "--target-language", codes[1]])
+    assert done.exit_code == 1
+    assert ("swapped?" in caplog.text) is warned
+
+
+@pytest.mark.parametrize("command", ["mine", "align", "calibrate"])
+def test_a_language_part_finds_no_translations(command: str) -> None:
+    done = CliRunner().invoke(app, [command, "a", "b", "-o", "c", "--part", "language"])
+    assert done.exit_code == 2
+    assert "'language' is not one of 'sentence', 'meaning'" in " ".join(done.output.replace("│", " ").split())

@@ -30,11 +30,11 @@ def test_a_known_difference_is_taken_off_and_the_pivot_stays() -> None:
     source, target = np.eye(2), np.array([[3.0, 1.0], [2.0, 4.0]])
     blocks = [(source, target, ("en", "de"))] * 2 + [(source, source, ("en", "fr"))]
     weights, _ = compute(shift.ARCHITECTURE, blocks, ["de", "en", "fr"], 2, {"scale": 0.5})
-    found = Decomposer("shift", "shift", "toy", "abc", ["de", "en", "fr"], 2, weights, {})
-    parts = found.transform(target, "de")
+    split = Decomposer("shift", "shift", "toy", "abc", ["de", "en", "fr"], 2, weights, {})
+    parts = split.transform(target, "de")
     np.testing.assert_array_equal(parts.meaning, [[2, 0], [1, 3]])
     np.testing.assert_array_equal(parts.language, [[1.5, 1.5], [1.5, 1.5]])
-    pivot = found.transform(source, "en")
+    pivot = split.transform(source, "en")
     np.testing.assert_array_equal(pivot.meaning, source)
     np.testing.assert_array_equal(
         pivot.language, [[0.5, 0.5], [0.5, 0.5]]
@@ -50,7 +50,7 @@ def test_equals_the_mean_of_differences_in_either_order_and_over_two_corpora() -
         block(rng, ("es", "en"), 40, rng.normal(size=DIM)),
         block(rng, ("gn", "es"), 10, rng.normal(size=DIM)),
     ]
-    found = fit(made, 0.6)
+    shifts = fit(made, 0.6)
     first, second, third, fourth = ([target - source] for source, target, _ in made)
     de = np.concatenate([*first, -second[0]]).mean(axis=0)
     es = -third[0].mean(axis=0)
@@ -60,7 +60,7 @@ def test_equals_the_mean_of_differences_in_either_order_and_over_two_corpora() -
         "gn": es - fourth[0].mean(axis=0),
         "en": np.zeros(DIM),
     }.items():
-        np.testing.assert_allclose(found[name], 0.6 * expected, atol=1e-12)
+        np.testing.assert_allclose(shifts[name], 0.6 * expected, atol=1e-12)
 
 
 def test_differs_from_centering_by_one_vector_on_one_text_and_by_more_where_texts_differ() -> None:

@@ -30,8 +30,8 @@ def pairs() -> dict[str, list[tuple[str, str]]]:
     draw = np.random.default_rng(1)
     texts = [" ".join(draw.choice(WORDS, 5)) for _ in range(400)]
     return {
-        "qaa": [(one, " ".join(word[::-1] for word in one.split())) for one in texts[:300]],
-        "qab": [(one, one.upper()) for one in texts[300:]],
+        "qaa": [(text, " ".join(word[::-1] for word in text.split())) for text in texts[:300]],
+        "qab": [(text, text.upper()) for text in texts[300:]],
     }
 
 
@@ -42,7 +42,7 @@ def trained(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[str, Path, list[float]]:
     place = tmp_path_factory.mktemp("trained") / request.param
-    texts = [text for some in pairs.values() for pair in some for text in pair]
+    texts = [text for drawn in pairs.values() for pair in drawn for text in pair]
     tokenizer = small_encoders.byte_pairs(texts, 350)
     losses = small_encoders.train(
         request.param, pairs, tokenizer, place, width=64, layers=1, steps=60, batch=16, longest=24
@@ -60,7 +60,7 @@ def test_the_folder_opens_with_its_instruction_and_gives_the_librarys_vectors(
     trained: tuple[str, Path, list[float]], tmp_path: Path
 ) -> None:
     kind, place, _ = trained
-    steps = [one["type"].rpartition(".")[2] for one in json.loads((place / "modules.json").read_text())]
+    steps = [step["type"].rpartition(".")[2] for step in json.loads((place / "modules.json").read_text())]
     assert steps == ["Transformer", "Pooling", "Normalize"]
     link_folder(Checkpoint(str(place), prefix=small_encoders.INSTRUCTION), tmp_path)
     texts = ["sun", "moon rain wind", "bird fish stone sea tree sun moon", "snow sea"]
@@ -83,7 +83,7 @@ def test_training_in_bfloat16_gives_nearly_the_vectors_of_the_folder(
     kind, place, _ = trained
     library = SentenceTransformer(str(place), device="cpu")
     texts = ["sun", "moon rain wind", "bird fish stone sea tree"]
-    asked = [small_encoders.INSTRUCTION + one for one in texts]
+    asked = [small_encoders.INSTRUCTION + text for text in texts]
     assert all(row[-1] == library.tokenizer.eos_token_id for row in library.tokenizer(asked)["input_ids"])
     with torch.no_grad():
         vectors = small_encoders.pooled(library[0].model, library.tokenizer, kind, asked, 64)
@@ -96,11 +96,11 @@ def test_batches_are_of_like_length_and_languages_of_the_root_of_their_pairs() -
         "qab": [("b", str(n)) for n in range(4)],
     }
     drawn = list(small_encoders.batches(pairs, 8, 40))
-    assert [len(one) for one in drawn] == [8] * 40
-    assert max(len(one[-1][0]) - len(one[0][0]) for one in drawn) <= 2
-    turns = [pair[1] for one in drawn for pair in one if pair[0] != "b"]
+    assert [len(batch) for batch in drawn] == [8] * 40
+    assert max(len(batch[-1][0]) - len(batch[0][0]) for batch in drawn) <= 2
+    turns = [pair[1] for batch in drawn for pair in batch if pair[0] != "b"]
     assert len(turns) / 320 == pytest.approx(5 / 6, abs=0.06)  # the root of 100 : 4 is 5 : 1
-    assert {turns.count(one) for one in set(turns)} <= {2, 3}  # each pair once in a turn
+    assert {turns.count(turn) for turn in set(turns)} <= {2, 3}  # each pair once in a turn
 
 
 def test_uniformity_and_alignment_of_known_vectors() -> None:

@@ -11,9 +11,6 @@ from orthoglot.errors import ConfigError, DataError, printable
 if TYPE_CHECKING:
     from orthoglot.formats.base import Source
 
-READY = "ready"  # the folder of a ready model, beside its encoder
-MAP = "map.safetensors"  # the ready map there
-
 
 def texts_by_pair(
     bitext: Sequence[str],
@@ -63,15 +60,6 @@ def check_new(folder: Path) -> None:
     """Refuse to write where something is, by a ConfigError."""
     if folder.exists():
         raise ConfigError(f"{folder}: exists; remove it first or name another folder")
-
-
-def model_folder(folder: Path | None) -> Path | None:
-    """The folder of a model, by its folder or by the name that `orthoglot get` has; None for the ready model."""
-    if folder is None or (str(folder) == "small" and not folder.exists()):
-        return None
-    if not folder.exists() and (got := Path("weights") / folder).is_dir():
-        folder = got
-    return folder / READY if (folder / READY / "decomposer.json").is_file() else folder
 
 
 def check_model(folder: Path | None) -> None:

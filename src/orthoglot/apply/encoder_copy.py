@@ -14,7 +14,7 @@ import yaml
 from huggingface_hub import metadata_load
 
 from orthoglot import receipts
-from orthoglot.apply.early_checks import READY
+from orthoglot.apply.model_folders import READY
 from orthoglot.atomic import copy_folder
 from orthoglot.encoders.folder import begins_static, card, checkpoint_folder, locate, modules, save_card
 from orthoglot.encoders.frozen_folder import link

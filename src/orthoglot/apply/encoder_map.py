@@ -10,9 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from orthoglot.apply import ready
-from orthoglot.apply.early_checks import MAP, READY
+from orthoglot.apply.model_folders import MAP, READY
 from orthoglot.apply.ready_model import decomposer_of
 from orthoglot.atomic import building
+from orthoglot.encoders.checkpoint import cause
 from orthoglot.encoders.folder import COMMIT, DECISIVE, card, checkpoint_folder, identity, modules, save_card
 from orthoglot.encoders.kinds import kind
 from orthoglot.encoders.settings import FrozenSettings
@@ -149,9 +150,7 @@ def _downloaded(address: str, file: Path) -> Path | None:
                 if (size := size + len(block)) > MOST:
                     raise DataError(f"map {address}: larger than {MOST} bytes")
     except requests.RequestException as error:
-        raise OfflineError(
-            f"map {address}: cannot be fetched ({' '.join(str(error).split())[:200]})"
-        ) from error
+        raise OfflineError(f"map {address}: cannot be fetched ({cause(error)})") from error
     return file
 
 
@@ -177,6 +176,4 @@ def _of_hub(repository: str, commit: str, file: str) -> Path | None:
     except EntryNotFoundError:
         return None
     except (OSError, HfHubHTTPError) as error:
-        raise OfflineError(
-            f"map {repository}: cannot be fetched ({' '.join(str(error).split())[:200]})"
-        ) from error
+        raise OfflineError(f"map {repository}: cannot be fetched ({cause(error)})") from error

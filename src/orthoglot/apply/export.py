@@ -17,11 +17,12 @@ from sentence_transformers.models import Dense, Normalize, Pooling, Transformer
 from torch import nn
 
 from orthoglot import __version__, atomic, receipts
-from orthoglot.apply.early_checks import check_model, check_new, model_folder
+from orthoglot.apply.early_checks import check_model, check_new
 from orthoglot.apply.encoder_copy import Checkpoint, link_folder
 from orthoglot.apply.model import Model, default_prompt, opened
 from orthoglot.apply.model_card import decomposer_card, encoder_card
 from orthoglot.apply.provenance import provenance
+from orthoglot.apply.ready_model import folder_of
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import WEIGHTS, Decomposer, Trained, unit
 from orthoglot.encoders.folder import begins_static, card, checkpoint_folder, identity, load_encoder
@@ -79,7 +80,7 @@ def export(
         DataError: the export gives other vectors than orthoglot.
     """
     check_new(output)
-    folder = model_folder(folder) or folder
+    folder = folder_of(folder)
     name = output.resolve().name
     decomposer, home, code = None, folder, canonical(language) if language else None
     head: list[nn.Module] = []

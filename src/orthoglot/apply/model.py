@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 from tqdm import tqdm
 
-from orthoglot.apply.early_checks import check_model, model_folder
+from orthoglot.apply.early_checks import check_model
 from orthoglot.apply.smaller_vectors import check_dim, check_form, compact
 from orthoglot.decomposers import architecture
 from orthoglot.decomposers.base import META, WEIGHTS, Decomposer, Parts, load_decomposer
@@ -108,12 +108,10 @@ class Model:
             ConfigError: the folder is none of these.
             DataError: see `opened`; or a result of the workflow is not as its job wrote it.
         """
-        place = model_folder(None if folder is None else Path(folder))
-        if place is None:
-            from orthoglot.apply import ready_model
+        # Imported here: it opens models, too.
+        from orthoglot.apply.ready_model import folder_of
 
-            place = ready_model.default()
-        with located(place) as (home, decomposer, digest):
+        with located(folder_of(folder)) as (home, decomposer, digest):
             if precision != "float32":
                 digest = hashlib.sha256(f"{digest}{precision}".encode()).hexdigest()
             return cls(load_encoder(home, device, precision), decomposer, digest)

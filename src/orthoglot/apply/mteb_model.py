@@ -16,9 +16,9 @@ from mteb.models.model_meta import ScoringFunction
 from mteb.types import Licenses
 from torch import nn
 
-from orthoglot.apply.early_checks import model_folder
 from orthoglot.apply.model import Model, located
 from orthoglot.apply.provenance import Licence, Provenance, known_languages, provenance
+from orthoglot.apply.ready_model import folder_of
 from orthoglot.decomposers.base import unit
 from orthoglot.encoders.folder import card, load_encoder
 from orthoglot.errors import DataError
@@ -54,7 +54,7 @@ class MtebModel(AbsEncoder):
         Raises:
             ConfigError, DataError: see `orthoglot.load`.
         """
-        place = model_folder(Path(folder)) or Path(folder)
+        place = folder_of(folder)
         with located(place) as (home, decomposer, identity):
             self.model = Model(load_encoder(home, device), decomposer, identity)
             self.part = part or self.model.usual_part

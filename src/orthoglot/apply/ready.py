@@ -29,7 +29,6 @@ from orthoglot.settings import Settings, checked
 METHOD = "plda"
 FILE = Path(__file__).with_suffix(".safetensors")
 COVARIANCES = ("total", "within", "between", "spread")
-NUMBERS = ("doubt", "pairs")
 ABOUT = ("encoder", "vectors", "text", "made")
 
 
@@ -74,7 +73,7 @@ def save(prior: Prior, about: Mapping[str, Any], file: Path) -> None:
         correlations = (matrix / np.outer(sizes, sizes))[np.triu_indices(len(sizes), 1)]
         arrays[f"{name}.sizes"] = sizes.astype(np.float32)
         arrays[f"{name}.correlations"] = correlations.astype(np.float16)
-    numbers = {name: getattr(scatter, name) for name in NUMBERS}
+    numbers = {name: getattr(scatter, name) for name in Numbers.model_fields}
     stated = {"settings": settings, "scatter": numbers, "languages": scatter.languages, **about}
     stated["sha256"] = _digest(arrays, stated)
     with replacing(file) as partial:

@@ -11,6 +11,7 @@ import numpy as np
 
 from orthoglot import catalogue
 from orthoglot.apply import ready
+from orthoglot.apply.model_folders import SMALL, model_folder
 from orthoglot.apply.ready import FILE, METHOD, Ready
 from orthoglot.atomic import building
 from orthoglot.decomposers.architectures.plda import maps
@@ -22,8 +23,6 @@ from orthoglot.file_lock import locked
 from orthoglot.packages import installed_package
 from orthoglot.receipts import file_digest
 from orthoglot.user_folders import user_folder, user_place
-
-NAME = "small"
 
 
 def get(folder: Path) -> Ready:
@@ -62,9 +61,18 @@ def decomposer_of(model: Ready, name: str) -> Decomposer:
     return Decomposer(METHOD, METHOD, name, "", scatter.languages, len(scatter.mean), weights, details)
 
 
+def folder_of(model: str | Path | None) -> Path:
+    """The folder of a model, by its folder or its name; that of the ready model for "small" or None.
+
+    Raises:
+        ConfigError: see `default`.
+    """
+    return model_folder(None if model is None else Path(model)) or default()
+
+
 def usual_folder(instead: str) -> Path:
     """Where `get` puts the model by default; `instead` is what to do if there can be no such folder, for the error."""
-    return user_folder("data", instead) / NAME
+    return user_folder("data", instead) / SMALL
 
 
 def default() -> Path:
@@ -76,12 +84,12 @@ def default() -> Path:
     Raises:
         ConfigError: it is absent, and so is the package; or the user has no folder for it.
     """
-    folder = user_place("data", "give --model") / NAME
+    folder = user_place("data", "give --model") / SMALL
     # A current model is used even if the home folder may only be read.
     if _is_current(folder):
         return folder
     folder = usual_folder("give --model")
-    with locked(folder.with_name(f"{NAME}.lock"), folder):
+    with locked(folder.with_name(f"{SMALL}.lock"), folder):
         if not _is_current(folder):
             package = _encoder(ready.load().about["encoder"]).package
             assert package is not None
@@ -89,7 +97,7 @@ def default() -> Path:
                 installed_package(package.name, package.version)
             except ConfigError as error:
                 raise ConfigError(
-                    f"no --model, and the ready model is not on this machine: orthoglot get {NAME} fetches its encoder"
+                    f"no --model, and the ready model is not on this machine: orthoglot get {SMALL} fetches its encoder"
                 ) from error
             get(folder)
     return folder

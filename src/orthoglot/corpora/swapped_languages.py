@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Sequence
 
 logger = logging.getLogger(__name__)
@@ -23,14 +22,13 @@ def warn_if_swapped(texts: Sequence[Sequence[str]], languages: Sequence[str | No
     """
     if not all(languages):
         return False
-    from orthoglot.corpora.language_identifier import labels, probabilities
+    from orthoglot.corpora.language_identifier import label_counts, labels
 
     wanted = [labels(str(language)) for language in languages]
     if not all(wanted) or wanted[0] & wanted[1]:
         return False
     for text, (right, wrong) in zip(texts, (wanted, wanted[::-1]), strict=True):
-        sample = (sentence for sentence in text[:: len(text) // MOST + 1] if any(map(str.isalpha, sentence)))
-        counts = Counter(next(iter(probabilities(sentence))) for sentence in sample)
+        counts = label_counts(text[:: len(text) // MOST + 1])
         if sum(counts[label] for label in wrong) <= sum(counts[label] for label in right):
             return False
     logger.warning(

